@@ -1,0 +1,32 @@
+# Compiler settings shared by every target. Warnings are errors; floating point is what the source
+# says (no fast-math, no contraction), because bit identity is an invariant.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(SMOE_CCACHE ccache)
+if(SMOE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SMOE_CCACHE})
+endif()
+
+add_library(smoe_flags INTERFACE)
+target_compile_options(smoe_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Werror -ffp-contract=off)
+
+if(SMOE_SANITIZE)
+  add_compile_options(-fsanitize=${SMOE_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${SMOE_SANITIZE})
+  if(SMOE_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+if(SMOE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)

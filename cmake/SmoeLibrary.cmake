@@ -1,0 +1,25 @@
+# smoe_library(room SOURCES a.cpp b.cpp DEPENDS base formats [LINK fmt::fmt])
+# One static library a room. `src/` is the include root; DEPENDS names the rooms it may include.
+function(smoe_library room)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  string(REPLACE "/" "_" target "smoe_${room}")
+  add_library(${target} STATIC ${ARG_SOURCES})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  list(TRANSFORM ARG_DEPENDS PREPEND smoe_ OUTPUT_VARIABLE depends)
+  list(TRANSFORM depends REPLACE "/" "_")
+  target_link_libraries(${target} PUBLIC ${depends} ${ARG_LINK} PRIVATE smoe_flags)
+endfunction()
+
+# smoe_test(room SOURCES a_test.cpp DEPENDS stream) makes one GoogleTest program, <room>_test.
+function(smoe_test room)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  string(REPLACE "/" "_" name "${room}_test")
+  add_executable(${name} ${ARG_SOURCES})
+  list(TRANSFORM ARG_DEPENDS PREPEND smoe_ OUTPUT_VARIABLE depends)
+  list(TRANSFORM depends REPLACE "/" "_")
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE
+    SMOE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SMOE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  target_link_libraries(${name} PRIVATE ${depends} ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main smoe_flags)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()

@@ -1,0 +1,54 @@
+#include "base/aligned.h"
+
+#include <sys/mman.h>
+
+#include <utility>
+
+#include "base/units.h"
+
+namespace smoe {
+namespace {
+
+// Below this a huge page would waste more than it saves in address translation.
+constexpr size_t kHugePageThreshold = 4 * kMiB;
+constexpr size_t kHugePageBytes = 2 * kMiB;
+
+}  // namespace
+
+AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      mapped_(std::exchange(other.mapped_, 0)) {}
+
+AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(mapped_, other.mapped_);
+  return *this;
+}
+
+AlignedBuffer::~AlignedBuffer() {
+  if (data_ != nullptr) ::munmap(data_, mapped_);
+}
+
+Result<AlignedBuffer> AlignedBuffer::allocate(size_t bytes) {
+  if (bytes == 0) return AlignedBuffer();
+  const bool huge = bytes >= kHugePageThreshold;
+  const size_t alignment = huge ? kHugePageBytes : kPageBytes;
+  const size_t wanted = align_up(bytes, kPageBytes);
+  // mmap only promises 4 KiB: map more, then give back both ends.
+  const size_t reserved = wanted + alignment;
+  void* raw = ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED)
+    return Error{Code::kNoMemory, "cannot reserve " + format_bytes(wanted) + " of memory"};
+  auto* base = static_cast<std::byte*>(raw);
+  const auto address = reinterpret_cast<uintptr_t>(raw);
+  const size_t head = align_up(address, uintptr_t{alignment}) - address;
+  if (head > 0) ::munmap(base, head);
+  if (const size_t tail = reserved - head - wanted; tail > 0) ::munmap(base + head + wanted, tail);
+  auto* data = base + head;
+  if (huge) ::madvise(data, wanted, MADV_HUGEPAGE);  // a hint: refusal changes speed only
+  return AlignedBuffer(data, wanted, wanted);
+}
+
+}  // namespace smoe

@@ -1,0 +1,93 @@
+// Files: explicit errors, whole reads and writes, crash-safe replacement, read-only mappings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace smoe {
+
+class File {
+ public:
+  File() = default;
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+  ~File();
+
+  // Fails: kNotFound, kIo; the message names the path and the system's reason.
+  static Result<File> open(const std::filesystem::path& path);
+  // O_DIRECT. Fails with kUnsupported when the file system refuses direct I/O.
+  static Result<File> open_direct(const std::filesystem::path& path);
+  // Truncates what is there.
+  static Result<File> create(const std::filesystem::path& path);
+
+  // Reads exactly out.size() bytes; a file that ends early is kCorrupt. EINTR and short reads are
+  // continued. Threads: any, at once.
+  Status read_at(uint64_t offset, std::span<std::byte> out) const;
+  // One pread: as many bytes as the system gave, 0 at the end of the file. For O_DIRECT readers.
+  Result<size_t> read_some(uint64_t offset, std::span<std::byte> out) const;
+  // Fails: kNoSpace (with the bytes that did not fit), kIo.
+  Status write_at(uint64_t offset, std::span<const std::byte> data);
+  Status sync();
+  // Reports errors that only close() knows; the destructor ignores them.
+  Status close();
+
+  Result<uint64_t> size() const;
+  int descriptor() const { return descriptor_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  File(int descriptor, std::filesystem::path path)
+      : descriptor_(descriptor), path_(std::move(path)) {}
+
+  int descriptor_ = -1;
+  std::filesystem::path path_;
+};
+
+// A whole file, mapped read-only. Reading past a truncation that happens later raises SIGBUS, so
+// only checkpoints and vocabulary files are mapped, never vaults.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  static Result<MappedFile> open(const std::filesystem::path& path);
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  // Tells the kernel that these bytes are not needed again (keeps peak memory low in a sweep).
+  void drop(uint64_t offset, uint64_t bytes) const;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+  std::filesystem::path path_;
+};
+
+// Fails: kNotFound, kIo, kCorrupt when larger than max_bytes.
+Result<std::string> read_text_file(const std::filesystem::path& path, uint64_t max_bytes);
+
+// Everything up to the end of a descriptor that has no size (a pipe, stdin).
+Result<std::string> read_stream(int descriptor, std::string_view name, uint64_t max_bytes);
+
+// fsync of the directory, so that a rename in it survives power loss.
+Status sync_directory(const std::filesystem::path& directory);
+
+// Crash-safe: writes path + ".partial" through `fill`, fsyncs, closes, renames to `path`, fsyncs
+// the directory. On any failure the partial file is removed and `path` is as it was.
+Status replace_file(const std::filesystem::path& path, const std::function<Status(File&)>& fill);
+Status replace_file(const std::filesystem::path& path, std::string_view content);
+
+// Free bytes for an ordinary user on the file system that holds `path` (or its first existing
+// parent).
+Result<uint64_t> free_space(const std::filesystem::path& path);
+
+}  // namespace smoe

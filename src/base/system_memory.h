@@ -1,0 +1,28 @@
+// What this process may use of the machine: memory and processors, as cgroup v1 and v2 limit them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+namespace smoe {
+
+struct MemoryLimits {
+  uint64_t total_bytes = 0;              // the machine's
+  uint64_t available_bytes = 0;          // MemAvailable, within every enclosing cgroup's limit
+  std::optional<uint64_t> cgroup_bytes;  // the tightest limit of any enclosing group
+};
+
+// Reads /proc and /sys below `root` ("/" in production, a fake tree in tests). Page cache that the
+// kernel would give back (inactive_file) counts as available; "max" is no limit; every parent group
+// is walked, v1 and v2 alike.
+MemoryLimits read_memory_limits(const std::filesystem::path& root = "/");
+
+// min(online processors in the affinity mask, floor(quota / period) of every enclosing group), at
+// least 1.
+unsigned usable_processors(const std::filesystem::path& root = "/");
+
+// Peak resident bytes of this process so far (VmHWM).
+uint64_t peak_resident_bytes();
+
+}  // namespace smoe

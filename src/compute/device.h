@@ -1,0 +1,64 @@
+// A device: a dozen operations on buffers, in order. The CPU does them at once, a GPU records and
+// submits. A device knows shapes and bytes, never models, layers or files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "compute/calls.h"
+#include "compute/tensor.h"
+
+namespace smoe {
+
+// Names a point in the order of operations.
+enum class Ticket : uint64_t {};
+
+class Device : public Buffer::Owner {
+ public:
+  virtual std::string_view name() const = 0;    // "cpu"
+  virtual std::string description() const = 0;  // for people: "CPU, AVX2, 2 threads"
+
+  // Zeroed memory. Fails: kNoMemory.
+  virtual Result<Buffer> allocate(size_t bytes) = 0;
+  // Host memory used in place where host and device share it. Lifetime: `host` outlives the buffer.
+  virtual Result<Buffer> adopt(std::span<std::byte> host) = 0;
+
+  // Largest rows count that one call may have, and scratch is sized for: set once at start-up, so
+  // that the operations below allocate nothing. widest: the largest in/out width of any call.
+  // Fails: kNoMemory.
+  struct Limits {
+    uint32_t rows = 1;     // of a batch
+    uint32_t widest = 0;   // any row width: model, projections, FFN hidden
+    uint32_t context = 0;  // positions that one token may attend to
+  };
+  // Bytes that reserve() will take, for the memory plan.
+  virtual size_t scratch_bytes(const Limits& limits) const = 0;
+  virtual Status reserve(const Limits& limits) = 0;
+
+  // Threads: one at a time (the step's own). Cost: no allocation after reserve().
+  virtual void write(View to, std::span<const std::byte> from) = 0;
+  virtual void zero(const Rows& rows) = 0;
+  virtual void embed(const EmbedCall& call) = 0;
+  virtual void normalize(const NormCall& call) = 0;
+  virtual void project(const ProjectCall& call) = 0;
+  virtual void rotate(const RotateCall& call) = 0;
+  virtual void store_kv(const StoreKvCall& call) = 0;
+  virtual void attend(const AttendCall& call) = 0;
+  virtual void run_expert(const ExpertCall& call) = 0;
+  virtual void accumulate(const AccumulateCall& call) = 0;
+  virtual void gather(const GatherCall& call) = 0;
+
+  // Everything recorded so far is on its way; buffers read by it may be reused once finished() says
+  // so (a lease on a record is released on it).
+  virtual Ticket submit() = 0;
+  virtual bool finished(Ticket ticket) const = 0;
+  // Waits for everything before it. The only operation that waits. out.size() == from.count *
+  // from.width; rows are packed without stride.
+  virtual void read(const Rows& from, std::span<float> out) = 0;
+};
+
+}  // namespace smoe

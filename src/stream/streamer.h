@@ -1,0 +1,111 @@
+// Brings expert records from the vault into the ring and lends them out.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "formats/vault_file.h"
+#include "stream/expert_key.h"
+#include "stream/lease.h"
+
+namespace smoe {
+
+enum class Verify : uint8_t {
+  kAlways,  // every read
+  kFirst,   // the first read of a record in this run
+  kNever,
+};
+
+struct StreamerOptions {
+  // Slots of each class of record size, smallest record first; see record_classes(). Every class
+  // needs at least two.
+  std::vector<uint32_t> slots;
+  unsigned readers = 4;  // threads that read
+  Verify verify = Verify::kFirst;
+  int attempts = 3;  // of a failed read, with back-off
+  uint64_t read_timeout_ns =
+      0;               // a demanded record later than this fails its request; 0: no deadline
+  bool direct = true;  // O_DIRECT where the file system has it
+};
+
+// The distinct record sizes of a vault and how many records have each.
+struct RecordClass {
+  uint64_t record_bytes = 0;
+  uint64_t records = 0;
+};
+std::vector<RecordClass> record_classes(std::span<const VaultFile> layers);
+
+struct StreamStats {
+  uint64_t demands = 0;    // records asked for by demand()
+  uint64_t hits = 0;       // of these, READY when asked for
+  uint64_t joins = 0;      // of these, being read already
+  uint64_t bets = 0;       // bets that were started
+  uint64_t bets_used = 0;  // of these, later demanded
+  uint64_t reads = 0;      // records read
+  uint64_t bytes_read = 0;
+  uint64_t retries = 0;
+  uint64_t read_ns = 0;  // summed over readers
+  uint64_t wait_ns = 0;  // next_ready() blocked
+};
+
+class Streamer {
+ public:
+  enum class Pick : uint8_t {
+    kAny,    // whichever demanded record is ready
+    kFirst,  // the first demanded one that has not been lent yet, in the order of demand()
+  };
+
+  // `layers` are the MoE layers' files in any order (info().layer is the LayerId of their records).
+  // Opens the files, allocates the ring and starts the readers.
+  // Fails: kNoMemory, kIo, kUsage (fewer than two slots in a class, naming the smallest that
+  // works).
+  static Result<std::unique_ptr<Streamer>> open(std::span<const VaultFile> layers,
+                                                const StreamerOptions& options);
+  virtual ~Streamer() = default;
+
+  // Asks for records that this step needs, all different; reads start in this order. A record that
+  // is resident is protected until lent; one that is being read is joined; a queued bet is
+  // promoted. The union may be larger than the ring: the rest starts as leases end. Threads:
+  // demand, bet, next_ready, abandon and the end of a Lease: the step's own. Cost: no allocation,
+  // no waiting.
+  virtual void demand(std::span<const ExpertKey> keys) = 0;
+
+  // Asks for records that a later step may need. May be dropped, and changes no result. Never takes
+  // a slot that a demand could use, never starts while demands wait.
+  virtual void bet(std::span<const ExpertKey> keys) = 0;
+
+  // Waits for a demanded record and pins it. Each demanded record is lent exactly once.
+  // Progress: with Pick::kAny whenever the caller holds no lease, and kFirst otherwise, every
+  // demand is served however small the ring (two slots). Fails: kIo, kCorrupt (naming file, layer
+  // and expert), kCancelled. After a failure call abandon().
+  virtual Result<Lease> next_ready(Pick pick) = 0;
+
+  // Demanded records not lent yet.
+  virtual size_t outstanding() const = 0;
+
+  // Forgets all demands not lent yet; reads in flight end on their own.
+  virtual void abandon() = 0;
+
+  // Wakes next_ready() with kCancelled, now and until clear_cancel(). Threads: any.
+  virtual void cancel() = 0;
+  virtual void clear_cancel() = 0;
+
+  virtual bool resident(ExpertKey key) const = 0;
+  virtual StreamStats stats() const = 0;
+  // The ring's memory, so that a device can use it in place, and a record's offset in it.
+  virtual std::span<std::byte> memory() = 0;
+  // One line for the log: engine, direct or buffered, readers, slots.
+  virtual std::string description() const = 0;
+
+ private:
+  friend class Lease;
+  virtual void release(uint32_t slot) = 0;
+};
+
+}  // namespace smoe
