@@ -1,0 +1,133 @@
+#!/bin/sh
+# Installs what the tests need, builds, and runs all of them. The last line is `N passed, N failed`.
+#
+#   scripts/test.sh          everything that a change must pass
+#   scripts/test.sh --long   also hours of fuzzing, and the long form of tests that have one
+#
+# Three builds: `release` with gcc (all tests), `asan` with clang under AddressSanitizer and UBSan
+# (all tests, and the fuzz targets for a minute each), `tsan` with gcc (the rooms with threads).
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+fuzz_seconds=60
+case "${1:-}" in
+  "") ;;
+  --long)
+    fuzz_seconds=${SMOE_FUZZ_SECONDS:-3600}
+    export SMOE_TEST_LONG=1
+    ;;
+  *)
+    printf 'usage: %s [--long]\n' "$0" >&2
+    exit 2
+    ;;
+esac
+
+threaded="base devices engine shatter stream"
+jobs=$(nproc)
+logs=build/logs
+passed=0
+failed=0
+mkdir -p "$logs"
+
+started=$(date +%s)
+step() { printf '[%4d s] %s\n' $(($(date +%s) - started)) "$*"; }
+count() {
+  passed=$((passed + $1))
+  failed=$((failed + $2))
+}
+finish() {
+  printf '%d passed, %d failed\n' "$passed" "$failed"
+  [ "$failed" -eq 0 ] || exit 1
+  exit 0
+}
+stop() {
+  printf 'error: %s\n' "$*"
+  count 0 1
+  finish
+}
+
+# build PRESET [cmake --build arguments]
+build() {
+  preset=$1
+  shift
+  step "building $preset"
+  if { cmake --preset "$preset" -DSMOE_TESTS=ON &&
+    cmake --build "build/$preset" "$@" -- -k 0; } >"$logs/build-$preset.log" 2>&1; then
+    return
+  fi
+  grep -E 'FAILED|error|Error' "$logs/build-$preset.log" | head -n 40
+  printf 'error: the %s build failed; see %s\n' "$preset" "$logs/build-$preset.log"
+  count 0 1
+}
+
+# run_tests PRESET [PATTERN]: runs the programs whose names match, prints what failed, and counts.
+run_tests() {
+  preset=$1
+  log="$logs/test-$preset.log"
+  step "testing $preset"
+  ctest --test-dir "build/$preset" -V -j "$jobs" --timeout 900 -R "${2:-.}" >"$log" 2>&1
+  numbers=$(awk -f scripts/count-tests.awk -v report="$logs/failures-$preset.txt" "$log")
+  [ ! -s "$logs/failures-$preset.txt" ] || cat "$logs/failures-$preset.txt"
+  # shellcheck disable=SC2086  # two numbers
+  count $numbers
+  step "$preset: ${numbers% *} passed, ${numbers#* } failed"
+}
+
+# Every fuzz target of the asan build, from its corpus on; what it finds is left in build/fuzz.
+fuzz() {
+  mkdir -p build/fuzz
+  targets=$(find build/asan/tests/fuzz -maxdepth 1 -type f -name '*_fuzz' -perm -u+x 2>/dev/null |
+    sort)
+  [ -n "$targets" ] || return
+  step "fuzzing for $fuzz_seconds s each"
+  fuzz_one='
+    name=$(basename "$1")
+    corpus=tests/fuzz/corpus/$name
+    [ -d "$corpus" ] || corpus=
+    mkdir -p "build/fuzz/$name"
+    "$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
+      -artifact_prefix="build/fuzz/$name-" "build/fuzz/$name" $corpus \
+      >"build/fuzz/$name.log" 2>&1
+    echo $? >"build/fuzz/$name.status"'
+  printf '%s\n' "$targets" | xargs -P "$jobs" -I{} sh -c "$fuzz_one" fuzz {} "$fuzz_seconds"
+  for target in $targets; do
+    name=$(basename "$target")
+    if [ "$(cat "build/fuzz/$name.status")" = 0 ]; then
+      count 1 0
+    else
+      tail -n 40 "build/fuzz/$name.log"
+      printf 'FAILED: %s; its input is build/fuzz/%s-*\n' "$name" "$name"
+      count 0 1
+    fi
+  done
+}
+
+step "installing packages"
+scripts/install-packages.sh test || stop "packages are missing"
+oracles=tests/oracles
+if [ ! "$oracles/node_modules/.package-lock.json" -nt "$oracles/package-lock.json" ]; then
+  step "installing the reference tokenizers"
+  npm ci --prefix "$oracles" --ignore-scripts --no-audit --no-fund >"$logs/npm.log" 2>&1 || {
+    cat "$logs/npm.log"
+    stop "npm ci failed in $oracles"
+  }
+fi
+
+build release
+run_tests release
+
+build asan
+run_tests asan
+fuzz
+
+targets=""
+for room in $threaded; do targets="$targets ${room}_test"; done
+# shellcheck disable=SC2086
+build tsan --target $targets
+run_tests tsan "^($(echo $threaded | tr ' ' '|'))_test\$"
+
+step "checking"
+if scripts/check.sh 2>&1; then count 1 0; else count 0 1; fi
+
+step "done"
+finish
