@@ -1,0 +1,97 @@
+// A model, opened: the scout resident, the ring waiting for experts, everything allocated.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/device.h"
+#include "engine/batch.h"
+#include "engine/experts.h"
+#include "engine/kv_cache.h"
+#include "engine/scout.h"
+#include "engine/scratch.h"
+#include "engine/step.h"
+#include "formats/scout_file.h"
+#include "formats/vault_file.h"
+#include "model/memory_plan.h"
+#include "model/spec.h"
+#include "stream/streamer.h"
+
+namespace smoe {
+
+struct EngineOptions {
+  std::optional<uint64_t> memory_bytes;  // default: what the machine and its cgroups leave
+  std::optional<uint32_t> ring_slots;    // default: all that the budget allows
+  std::optional<uint32_t> context;       // default: the model's, at most kDefaultContext
+  std::optional<uint32_t> prompt_chunk;  // default: the longest that the budget allows
+  uint32_t sequences = 1;                // that may be open at once
+  bool bets = false;
+  Verify verify = Verify::kFirst;
+  unsigned readers = 4;
+  bool direct = true;
+};
+
+inline constexpr uint32_t kDefaultContext = 4096;
+
+// The files of a model folder, opened and checked against each other; no weights yet.
+struct ModelFiles {
+  ScoutFile scout;
+  std::vector<VaultFile> vault;  // ascending by layer
+  ModelSpec spec;
+
+  // Fails: kNotFound (no model folder: says how to make one), kCorrupt (a vault of another scout, a
+  // missing layer, a record that contradicts the spec), naming the file.
+  static Result<ModelFiles> open(const std::filesystem::path& folder);
+  uint64_t vault_bytes() const;
+};
+
+class Engine {
+ public:
+  // `device` outlives the engine. The scout is still being read when this returns.
+  // Fails: as ModelFiles::open; kNoMemory with the smallest budget that works; kUsage.
+  static Result<std::unique_ptr<Engine>> open(const std::filesystem::path& folder,
+                                              const EngineOptions& options, Device& device);
+  // What open() would plan, without loading anything.
+  static Result<MemoryPlan> plan(const ModelFiles& files, const std::filesystem::path& folder,
+                                 const EngineOptions& options, const Device& device);
+  ~Engine();
+
+  const ModelSpec& spec() const { return files_.spec; }
+  const MemoryPlan& plan() const { return plan_; }
+  uint32_t prompt_chunk() const { return plan_.prompt_chunk; }
+  uint32_t context() const { return plan_.context; }
+  KvCache& kv() { return *kv_; }
+
+  // See Step::run. Threads: one at a time.
+  Status step(Batch batch, StepSink& sink) { return step_->run(batch, sink); }
+
+  // Makes the running step and every later one fail with kCancelled until clear_cancel(). Threads:
+  // any.
+  void cancel();
+  void clear_cancel();
+
+  StepStats step_stats() const { return step_->stats(); }
+  StreamStats stream_stats() const { return streamer_ ? streamer_->stats() : StreamStats{}; }
+  std::string stream_description() const { return streamer_ ? streamer_->description() : ""; }
+
+ private:
+  Engine() = default;
+
+  ModelFiles files_;
+  MemoryPlan plan_;
+  std::atomic<bool> cancelled_{false};
+  std::unique_ptr<Streamer> streamer_;  // none for a model without experts
+  std::unique_ptr<Scout> scout_;
+  std::optional<KvCache> kv_;
+  Scratch scratch_;
+  std::unique_ptr<LocalExperts> experts_;
+  std::unique_ptr<Step> step_;
+};
+
+}  // namespace smoe

@@ -1,0 +1,80 @@
+// Runs a layer's routed experts for a batch. The step asks this interface and does not know where
+// the experts run: here, from the ring, or later on the rank that owns them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/device.h"
+#include "engine/router.h"
+#include "formats/vault_file.h"
+#include "stream/streamer.h"
+
+namespace smoe {
+
+struct ExpertsCall {
+  uint32_t layer = 0;
+  const Routing* routing = nullptr;
+  Rows in;      // normed hidden state of the batch
+  Rows out;     // the weighted outputs are added to it, in ascending expert id
+  Rows direct;  // room for the outputs of one expert
+  Rows held;    // room for outputs that came before their turn
+  bool checked =
+      false;  // look for the expert whose output is not finite (slow; after a numeric error)
+};
+
+class Experts {
+ public:
+  virtual ~Experts() = default;
+  // Asks for the union of `routing`; returns at once, so that other work can overlap with the
+  // reads.
+  virtual void demand(uint32_t layer, const Routing& routing) = 0;
+  // Says what `layer` will probably need; changes no result.
+  virtual void bet(uint32_t layer, const Routing& routing) = 0;
+  // Computes what was demanded. Fails: kIo, kCorrupt, kCancelled, kNumeric (checked only).
+  virtual Status run(const ExpertsCall& call) = 0;
+};
+
+// Experts that stream from this machine's vault through the ring.
+class LocalExperts : public Experts {
+ public:
+  // `layers` are the vault's files; the streamer was opened on the same.
+  // Fails: kNoMemory.
+  static Result<std::unique_ptr<LocalExperts>> open(std::span<const VaultFile> layers,
+                                                    Streamer& streamer, Device& device);
+
+  void demand(uint32_t layer, const Routing& routing) override;
+  void bet(uint32_t layer, const Routing& routing) override;
+  Status run(const ExpertsCall& call) override;
+
+ private:
+  // Where a layer's records have their matrices.
+  struct LayerRecords {
+    Segment gate, up, down;
+    bool present = false;
+  };
+  struct Held {
+    uint32_t row = 0;  // of ExpertsCall::held
+    bool waiting = false;
+  };
+
+  LocalExperts(Streamer& streamer, Device& device) : streamer_(streamer), device_(device) {}
+  Status compute(const ExpertsCall& call, const Lease& lease, const Routing::Member& member,
+                 Rows out);
+  Matrix matrix(const Segment& segment, const Lease& lease);
+  void add(const ExpertsCall& call, const Routing::Member& member, Rows outputs);
+
+  Streamer& streamer_;
+  Device& device_;
+  Buffer ring_;                       // the streamer's memory, seen by the device
+  std::vector<LayerRecords> layers_;  // by layer
+  std::vector<ExpertKey> keys_;       // of the union being demanded
+  std::vector<uint32_t> member_of_;   // expert -> index in Routing::members
+  std::vector<Held> held_;            // by member
+  std::vector<float> check_values_;
+};
+
+}  // namespace smoe

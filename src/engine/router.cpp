@@ -1,0 +1,109 @@
+#include "engine/router.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace smoe {
+namespace {
+
+// The k best experts of one token, best first; a tie goes to the lower index.
+void choose(std::span<const float> logits, std::span<uint16_t> order, std::span<uint16_t> chosen) {
+  std::iota(order.begin(), order.end(), uint16_t{0});
+  const auto better = [&](uint16_t a, uint16_t b) {
+    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+  };
+  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(chosen.size()),
+                    order.end(), better);
+  std::copy_n(order.begin(), chosen.size(), chosen.begin());
+}
+
+// Every rule's arithmetic stands here and nowhere else.
+void weigh(const RouterSpec& rule, std::span<const float> logits, std::span<const uint16_t> chosen,
+           std::span<float> weights) {
+  const float top = logits[chosen[0]];
+  float sum = 0;
+  switch (rule.score) {
+    case Score::kSoftmaxThenTopK:
+      for (const float logit : logits) sum += std::exp(logit - top);
+      break;
+    case Score::kTopKThenSoftmax:
+      for (const uint16_t expert : chosen) sum += std::exp(logits[expert] - top);
+      break;
+  }
+  float kept = 0;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    weights[i] = std::exp(logits[chosen[i]] - top) / sum;
+    kept += weights[i];
+  }
+  for (float& weight : weights) {
+    if (rule.renormalize) weight /= kept;
+    weight *= rule.scale;
+  }
+}
+
+// Turns the choice of each token into the rows of each expert.
+void group_by_expert(uint32_t tokens, uint32_t experts, Routing& routing, RouterWork& work) {
+  std::fill_n(work.counts.begin(), experts, 0U);
+  const size_t choices = size_t{tokens} * routing.active;
+  for (size_t i = 0; i < choices; ++i) ++work.counts[routing.experts[i]];
+
+  routing.members.clear();
+  uint32_t begin = 0;
+  for (uint32_t expert = 0; expert < experts; ++expert) {
+    const uint32_t count = work.counts[expert];
+    if (count > 0) routing.members.push_back({static_cast<uint16_t>(expert), begin, count});
+    work.counts[expert] = begin;  // now the place of this expert's next row
+    begin += count;
+  }
+  routing.member_rows.resize(choices);
+  routing.member_weights.resize(choices);
+  for (size_t i = 0; i < choices; ++i) {
+    const uint32_t place = work.counts[routing.experts[i]]++;
+    routing.member_rows[place] = static_cast<uint32_t>(i / routing.active);
+    routing.member_weights[place] = routing.weights[i];
+  }
+}
+
+}  // namespace
+
+void Routing::reserve(uint32_t tokens, uint32_t active_experts, uint32_t experts_of_layer) {
+  const size_t choices = size_t{tokens} * active_experts;
+  experts.reserve(choices);
+  weights.reserve(choices);
+  member_rows.reserve(choices);
+  member_weights.reserve(choices);
+  members.reserve(experts_of_layer);
+}
+
+Status route(const FfnSpec& ffn, std::span<const float> logits, Routing& routing,
+             RouterWork& work) {
+  SMOE_CHECK(ffn.experts > 0 && logits.size() % ffn.experts == 0);
+  const auto tokens = static_cast<uint32_t>(logits.size() / ffn.experts);
+  routing.active = ffn.router.active_experts;
+  routing.experts.resize(size_t{tokens} * routing.active);
+  routing.weights.resize(size_t{tokens} * routing.active);
+  work.order.resize(ffn.experts);
+  work.counts.resize(ffn.experts);
+
+  for (uint32_t token = 0; token < tokens; ++token) {
+    const auto row = logits.subspan(size_t{token} * ffn.experts, ffn.experts);
+    if (!std::all_of(row.begin(), row.end(), [](float value) { return std::isfinite(value); }))
+      return Error{Code::kNumeric,
+                   fmt::format("the router's logits of row {} are not finite", token)};
+    const auto chosen =
+        std::span(routing.experts).subspan(size_t{token} * routing.active, routing.active);
+    const auto weights =
+        std::span(routing.weights).subspan(size_t{token} * routing.active, routing.active);
+    choose(row, work.order, chosen);
+    weigh(ffn.router, row, chosen, weights);
+  }
+  group_by_expert(tokens, ffn.experts, routing, work);
+  return {};
+}
+
+}  // namespace smoe

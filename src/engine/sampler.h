@@ -1,0 +1,57 @@
+// From logits to a token: penalties, temperature, top-k, top-p, min-p, a seeded draw.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "base/rng.h"
+#include "base/token.h"
+
+namespace smoe {
+
+struct SamplerOptions {
+  float temperature = 0.8F;  // below 1e-4: the most likely token
+  uint32_t top_k = 40;       // 0: all
+  float top_p = 0.95F;       // 1: all
+  float min_p = 0.0F;        // 0: all; keeps p >= min_p * the largest p
+  float repeat_penalty = 1;  // Keskar et al. 2019: positive logits divided, negative multiplied
+  float presence_penalty = 0;
+  float frequency_penalty = 0;
+  uint32_t repeat_last = 64;  // tokens that the three penalties look back at; 0: none
+  uint64_t seed = 0;
+};
+
+class Sampler {
+ public:
+  // Logits from `usable` on belong to no token of the tokenizer and are never drawn.
+  Sampler(const SamplerOptions& options, uint32_t vocabulary, uint32_t usable);
+
+  // `history`: the tokens so far, prompt included. The steps apply in the order of SamplerOptions'
+  // description: repetition, presence and frequency penalties, temperature, top-k, top-p, min-p.
+  // Ties go to the lower id. Cost: no allocation.
+  // Fails: kNumeric when a logit is not finite.
+  Result<TokenId> sample(std::span<const float> logits, std::span<const TokenId> history);
+
+ private:
+  struct Candidate {
+    uint32_t id;
+    float logit;
+    float weight;  // exp(logit - largest)
+  };
+
+  void penalize(std::span<const TokenId> history);
+  size_t keep_most_likely();
+  size_t keep_probable(size_t count);
+  TokenId draw(size_t count);
+
+  SamplerOptions options_;
+  uint32_t usable_;
+  Rng rng_;
+  std::vector<float> logits_;          // [usable], penalised
+  std::vector<uint16_t> occurrences_;  // [usable], all zero between calls
+  std::vector<Candidate> candidates_;  // [usable]
+};
+
+}  // namespace smoe

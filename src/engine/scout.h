@@ -1,0 +1,86 @@
+// The dense weights in memory: read in the background in the order of a step, checked as they
+// arrive.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/aligned.h"
+#include "base/result.h"
+#include "compute/device.h"
+#include "compute/tensor.h"
+#include "formats/scout_file.h"
+#include "model/spec.h"
+
+namespace smoe {
+
+// A layer's dense weights; what the spec does not ask for is empty.
+struct LayerWeights {
+  Vector attention_norm;
+  Matrix query, key, value, output;
+  Vector query_bias, key_bias, value_bias, output_bias;
+  Vector query_norm, key_norm;
+  Vector ffn_norm;
+  Matrix dense_gate, dense_up, dense_down;
+  Matrix router;
+  Matrix shared_gate, shared_up, shared_down, shared_router;
+};
+
+class Scout {
+ public:
+  // Checks that the file has every tensor that `spec` needs in its shape, reserves the memory and
+  // starts the reading thread. Fails: kCorrupt, kNotFound (naming file and tensor), kNoMemory, kIo.
+  static Result<std::unique_ptr<Scout>> open(const ScoutFile& file, const ModelSpec& spec,
+                                             Device& device);
+  ~Scout();
+  Scout(const Scout&) = delete;
+  Scout& operator=(const Scout&) = delete;
+
+  const Matrix& embedding() const { return embedding_; }
+  const Vector& final_norm() const { return final_norm_; }
+  const Matrix& head() const { return head_; }
+  const LayerWeights& layer(uint32_t index) const { return layers_[index]; }
+
+  // Wait until the weights are in memory and checked. Cost: one atomic load once they are.
+  // Fails: kIo, kCorrupt, naming file and tensor.
+  Status wait_for_embedding() const { return wait_for(embedding_end_); }
+  Status wait_for_layer(uint32_t index) const { return wait_for(layer_ends_[index]); }
+  bool has_layer(uint32_t index) const {
+    const uint32_t now = progress_.load(std::memory_order_acquire);
+    return now != kFailed && now >= layer_ends_[index];
+  }
+  Status wait_for_all() const {
+    return wait_for(static_cast<uint32_t>(file_.info().tensors.size()));
+  }
+
+ private:
+  Scout(const ScoutFile& file, const ModelSpec& spec);
+  Status bind(Device& device);
+  Status wait_for(uint32_t tensors) const;
+  void read_all();
+  Status read_tensor(const File& file, const ScoutTensor& tensor);
+
+  ScoutFile file_;
+  const ModelSpec& spec_;
+  AlignedBuffer memory_;
+  Buffer buffer_;
+  Matrix embedding_;
+  Vector final_norm_;
+  Matrix head_;
+  std::vector<LayerWeights> layers_;
+  uint32_t embedding_end_ = 0;        // number of tensors that must have been read
+  std::vector<uint32_t> layer_ends_;  // the same for each layer
+
+  // Tensors read so far, in file order; kFailed once error_ is set. Waiters sleep on it.
+  static constexpr uint32_t kFailed = UINT32_MAX;
+  std::atomic<uint32_t> progress_{0};
+  std::atomic<bool> stopping_{false};
+  Error error_{};
+  std::thread reader_;
+};
+
+}  // namespace smoe

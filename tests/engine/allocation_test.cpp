@@ -1,0 +1,70 @@
+// The invariant: after start-up a step allocates nothing.
+#include <gtest/gtest.h>
+
+#include "support/allocation_counter.h"
+#include "support/model_fixture.h"
+
+namespace smoe::test {
+namespace {
+
+class Counting : public StepSink {
+ public:
+  void logits(uint32_t /*index*/, std::span<const float> values) override { sum_ += values[0]; }
+
+ private:
+  float sum_ = 0;
+};
+
+TEST(Allocation, IsCountedByThisProgramsHook) {
+  start_counting_allocations();
+  auto* leaked = new int(1);
+  delete leaked;
+  EXPECT_EQ(stop_counting_allocations(), 1U);
+}
+
+class StepAllocation : public testing::TestWithParam<const char*> {};
+
+TEST_P(StepAllocation, IsZeroForPromptsDecodingAndSharedBatches) {
+  const auto prompt = Reference(golden_dir(GetParam()) / "golden.safetensors").tokens("input_ids");
+  for (const uint32_t slots : {2U, 8U}) {
+    for (const bool bets : {false, true}) {
+      EngineSettings settings;
+      settings.options.ring_slots = slots;
+      settings.options.prompt_chunk = 32;
+      settings.options.sequences = 2;
+      settings.options.bets = bets;
+      OpenModel model(shattered(golden_dir(GetParam())), settings);
+      Session session = model.session();
+      const auto quiet = [](size_t, size_t) {};
+      ASSERT_TRUE(session.append(TokenId{3}));  // the scout is there after the first step
+
+      start_counting_allocations();
+      const Status prompt_status = session.append(prompt, quiet);
+      const uint64_t prompt_allocations = stop_counting_allocations();
+      ASSERT_TRUE(prompt_status);
+      EXPECT_EQ(prompt_allocations, 0U) << "prompt, ring " << slots << ", bets " << bets;
+
+      start_counting_allocations();
+      bool decoded = true;
+      for (uint32_t i = 0; i < 20; ++i) decoded = decoded && session.append(TokenId{i}).has_value();
+      const uint64_t decode_allocations = stop_counting_allocations();
+      ASSERT_TRUE(decoded);
+      EXPECT_EQ(decode_allocations, 0U) << "decode, ring " << slots << ", bets " << bets;
+
+      Counting sink;
+      session.rewind(1);
+      start_counting_allocations();
+      const Status scored = session.score(prompt, sink, quiet);
+      const uint64_t score_allocations = stop_counting_allocations();
+      ASSERT_TRUE(scored);
+      EXPECT_EQ(score_allocations, 0U) << "scoring, ring " << slots << ", bets " << bets;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, StepAllocation,
+                         testing::Values("qwen3_moe", "qwen3_moe_mixed", "qwen3_moe_fp8",
+                                         "qwen2_moe", "deepseek_moe_v1", "olmoe", "mixtral"));
+
+}  // namespace
+}  // namespace smoe::test

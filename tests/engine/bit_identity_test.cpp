@@ -1,0 +1,149 @@
+// The invariant: the same logit bits for every ring size, thread count, prompt chunk, bet setting,
+// batch composition, and for reused or recomputed prefixes. N4.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "support/model_fixture.h"
+
+namespace smoe::test {
+namespace {
+
+constexpr size_t kTokens = 75;
+
+struct Model {
+  const char* name;
+  Quant quant;
+  uint32_t records;  // of the vault
+};
+constexpr Model kModels[] = {
+    {"qwen3_moe", Quant::kExact, 48},       {"qwen3_moe_mixed", Quant::kExact, 16},
+    {"qwen3_moe_fp8", Quant::kExact, 8},    {"qwen2_moe", Quant::kExact, 36},
+    {"deepseek_moe_v1", Quant::kExact, 32}, {"qwen3_moe", Quant::kQuality, 48},
+};
+
+std::vector<uint32_t> bits_of(const std::vector<std::vector<float>>& logits) {
+  std::vector<uint32_t> bits;
+  for (const auto& row : logits)
+    for (const float value : row) bits.push_back(std::bit_cast<uint32_t>(value));
+  return bits;
+}
+
+class BitIdentity : public testing::TestWithParam<Model> {
+ protected:
+  std::filesystem::path folder_ = shattered(golden_dir(GetParam().name), GetParam().quant);
+  std::vector<TokenId> prompt_ =
+      Reference(golden_dir(GetParam().name) / "golden.safetensors").tokens("input_ids");
+
+  std::vector<uint32_t> bits(const EngineSettings& settings) {
+    OpenModel model(folder_, settings);
+    return bits_of(all_logits(model.engine(), prompt_));
+  }
+};
+
+TEST_P(BitIdentity, HoldsForEveryRingThreadsChunkAndBets) {
+  ASSERT_EQ(prompt_.size(), kTokens);
+  EngineSettings plain;
+  plain.threads = 1;
+  const std::vector<uint32_t> expected = bits(plain);
+  for (const uint32_t slots : {2U, GetParam().records / 2, GetParam().records}) {
+    for (const unsigned threads : {1U, 2U, 3U}) {
+      for (const uint32_t chunk : {1U, 7U, 64U, 512U}) {
+        for (const bool bets : {false, true}) {
+          EngineSettings settings;
+          settings.options.ring_slots = slots;
+          settings.options.prompt_chunk = chunk;
+          settings.options.bets = bets;
+          settings.threads = threads;
+          ASSERT_EQ(bits(settings), expected) << "ring " << slots << ", threads " << threads
+                                              << ", chunk " << chunk << ", bets " << bets;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BitIdentity, HoldsForDecodingAndForARewoundSession) {
+  OpenModel model(folder_, {});
+  const std::vector<uint32_t> expected = bits_of(all_logits(model.engine(), prompt_));
+  const size_t vocabulary = model.engine().spec().vocabulary;
+  Session session = model.session();
+  const auto check = [&](size_t position) {
+    for (size_t i = 0; i < vocabulary; ++i)
+      ASSERT_EQ(std::bit_cast<uint32_t>(session.logits()[i]), expected[position * vocabulary + i])
+          << "position " << position;
+  };
+  for (size_t position = 0; position < kTokens; ++position) {
+    ASSERT_TRUE(session.append(prompt_[position]));
+    check(position);
+  }
+  // Another continuation in between must leave nothing behind.
+  session.rewind(40);
+  ASSERT_TRUE(session.append(TokenId{7}));
+  session.rewind(40);
+  ASSERT_TRUE(session.append(std::span(prompt_).subspan(40), [](size_t, size_t) {}));
+  check(kTokens - 1);
+}
+
+TEST_P(BitIdentity, HoldsWhenSequencesShareABatch) {
+  EngineSettings settings;
+  settings.options.sequences = 3;
+  OpenModel model(folder_, settings);
+  Engine& engine = model.engine();
+  const std::vector<uint32_t> expected = bits_of(all_logits(engine, prompt_));
+  const size_t vocabulary = engine.spec().vocabulary;
+
+  // Three sequences of the same prompt, each at another position, one token of each in every step.
+  std::vector<SequenceId> sequences;
+  for (int i = 0; i < 3; ++i) {
+    const auto sequence = engine.kv().open_sequence();
+    ASSERT_TRUE(sequence);
+    ASSERT_TRUE(engine.kv().extend(*sequence, kTokens));
+    sequences.push_back(*sequence);
+  }
+  for (uint32_t step = 0; step < kTokens + 2 * 5; ++step) {
+    std::vector<BatchToken> batch;
+    std::vector<uint32_t> positions;
+    for (uint32_t i = 0; i < 3; ++i) {
+      if (step < i * 5 || step - i * 5 >= kTokens) continue;
+      positions.push_back(step - i * 5);
+      batch.push_back({prompt_[positions.back()], sequences[i], positions.back(), true});
+    }
+    Collector collector;
+    ASSERT_TRUE(engine.step(batch, collector));
+    for (size_t row = 0; row < batch.size(); ++row)
+      for (size_t i = 0; i < vocabulary; ++i)
+        ASSERT_EQ(std::bit_cast<uint32_t>(collector.logits_of[row][i]),
+                  expected[positions[row] * vocabulary + i])
+            << "step " << step << ", row " << row;
+  }
+}
+
+TEST_P(BitIdentity, HoldsForTheGreedyText) {
+  OpenModel all(folder_, {});
+  EngineSettings small;
+  small.options.ring_slots = 2;
+  small.options.prompt_chunk = 7;
+  small.options.bets = true;
+  small.threads = 3;
+  OpenModel tight(folder_, small);
+  EXPECT_EQ(greedy(all.engine(), prompt_, 48), greedy(tight.engine(), prompt_, 48));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, BitIdentity, testing::ValuesIn(kModels), [](const auto& instance) {
+  return std::string(instance.param.name) + (instance.param.quant == Quant::kExact ? "" : "_q8_0");
+});
+
+TEST(BitIdentityOfTales, HoldsForALongerTextWithARingOfTwoSlots) {
+  const auto prompt = Reference(tales_dir() / "reference/golden.safetensors").tokens("input_ids");
+  const auto folder = shattered(tales_dir());
+  OpenModel all(folder, {});
+  EngineSettings small;
+  small.options.ring_slots = 2;
+  small.options.prompt_chunk = 64;
+  OpenModel tight(folder, small);
+  EXPECT_EQ(bits_of(all_logits(all.engine(), prompt)), bits_of(all_logits(tight.engine(), prompt)));
+}
+
+}  // namespace
+}  // namespace smoe::test

@@ -1,0 +1,156 @@
+#include "engine/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace smoe {
+namespace {
+
+constexpr TokenId kNone[] = {TokenId{999}};
+const std::span<const TokenId> kNoHistory(kNone, 0);
+
+SamplerOptions plain() {
+  SamplerOptions options;
+  options.temperature = 1;
+  options.top_k = 0;
+  options.top_p = 1;
+  options.min_p = 0;
+  return options;
+}
+
+uint32_t drawn(Sampler& sampler, const std::vector<float>& logits,
+               std::span<const TokenId> history = kNoHistory) {
+  const auto token = sampler.sample(logits, history);
+  EXPECT_TRUE(token);
+  return token ? static_cast<uint32_t>(*token) : UINT32_MAX;
+}
+
+std::map<uint32_t, double> shares(const SamplerOptions& options, const std::vector<float>& logits,
+                                  int draws = 20000) {
+  const auto size = static_cast<uint32_t>(logits.size());
+  Sampler sampler(options, size, size);
+  std::map<uint32_t, double> result;
+  for (int i = 0; i < draws; ++i) result[drawn(sampler, logits)] += 1.0 / draws;
+  return result;
+}
+
+TEST(Sampler, IsGreedyBelowTheSmallestTemperatureAndGivesTiesToTheLowerId) {
+  SamplerOptions options = plain();
+  options.temperature = 0.00009F;
+  Sampler sampler(options, 4, 4);
+  EXPECT_EQ(drawn(sampler, {1, 5, 5, 2}), 1U);
+}
+
+TEST(Sampler, DrawsInProportionToTheSoftmax) {
+  const auto result = shares(plain(), {std::log(1.0F), std::log(2.0F), std::log(5.0F)});
+  EXPECT_NEAR(result.at(0), 0.125, 0.02);
+  EXPECT_NEAR(result.at(1), 0.25, 0.02);
+  EXPECT_NEAR(result.at(2), 0.625, 0.02);
+}
+
+TEST(Sampler, SharpensWithALowTemperature) {
+  SamplerOptions options = plain();
+  options.temperature = 0.5F;
+  const auto result = shares(options, {std::log(1.0F), std::log(2.0F)});
+  EXPECT_NEAR(result.at(1), 0.8, 0.02);  // 4 : 1
+}
+
+TEST(Sampler, GivesTheSameTokensForTheSameSeedAndOthersForAnother) {
+  const std::vector<float> logits(50, 0.0F);
+  const auto run = [&](uint64_t seed) {
+    SamplerOptions options = plain();
+    options.seed = seed;
+    Sampler sampler(options, 50, 50);
+    std::vector<uint32_t> tokens;
+    for (int i = 0; i < 20; ++i) tokens.push_back(drawn(sampler, logits));
+    return tokens;
+  };
+  EXPECT_EQ(run(1), run(1));
+  EXPECT_NE(run(1), run(2));
+}
+
+TEST(Sampler, KeepsTheKMostLikely) {
+  SamplerOptions options = plain();
+  options.top_k = 2;
+  const auto result = shares(options, {0, 1, 2, 0.5F}, 2000);
+  EXPECT_EQ(result.size(), 2U);
+  EXPECT_TRUE(result.contains(1) && result.contains(2));
+}
+
+TEST(Sampler, KeepsTheSmallestSetThatReachesTopP) {
+  SamplerOptions options = plain();
+  options.top_p = 0.6F;  // 0.5 + 0.3 reaches it, 0.5 alone does not
+  const auto result = shares(options, {std::log(0.5F), std::log(0.3F), std::log(0.2F)}, 2000);
+  EXPECT_EQ(result.size(), 2U);
+  EXPECT_FALSE(result.contains(2));
+}
+
+TEST(Sampler, KeepsWhatIsAtLeastMinPOfTheBest) {
+  SamplerOptions options = plain();
+  options.min_p = 0.5F;
+  const auto result = shares(options, {std::log(0.5F), std::log(0.3F), std::log(0.2F)}, 2000);
+  EXPECT_EQ(result.size(), 2U);
+}
+
+TEST(Sampler, AlwaysKeepsTheBestHoweverStrictTheLimits) {
+  SamplerOptions options = plain();
+  options.top_p = 0.0F;
+  options.min_p = 1.0F;
+  const auto result = shares(options, {0, 3, 1}, 200);
+  EXPECT_EQ(result.size(), 1U);
+  EXPECT_TRUE(result.contains(1));
+}
+
+TEST(Sampler, DividesPositiveAndMultipliesNegativeLogitsOfRepeatedTokens) {
+  SamplerOptions options = plain();
+  options.temperature = 0;
+  options.repeat_penalty = 2;
+  Sampler sampler(options, 3, 3);
+  const TokenId history[] = {TokenId{0}, TokenId{0}};
+  EXPECT_EQ(drawn(sampler, {3.0F, 1.6F, 1.0F}, history), 1U);     // 3 / 2 < 1.6, once for both
+  EXPECT_EQ(drawn(sampler, {-1.0F, -1.5F, -9.0F}, history), 1U);  // -1 * 2 < -1.5
+}
+
+TEST(Sampler, SubtractsPresenceOnceAndFrequencyForEachOccurrence) {
+  SamplerOptions options = plain();
+  options.temperature = 0;
+  options.presence_penalty = 1;
+  options.frequency_penalty = 0.5F;
+  Sampler sampler(options, 3, 3);
+  const TokenId twice[] = {TokenId{0}, TokenId{2}, TokenId{0}};
+  EXPECT_EQ(drawn(sampler, {3.0F, 1.1F, 0.0F}, twice), 1U);  // 3 - 1 - 2 * 0.5 = 1 < 1.1
+  EXPECT_EQ(drawn(sampler, {3.2F, 1.1F, 0.0F}, twice), 0U);
+}
+
+TEST(Sampler, LooksBackNoFurtherThanAsked) {
+  SamplerOptions options = plain();
+  options.temperature = 0;
+  options.repeat_penalty = 10;
+  options.repeat_last = 2;
+  Sampler sampler(options, 3, 3);
+  const TokenId history[] = {TokenId{0}, TokenId{1}, TokenId{2}};
+  EXPECT_EQ(drawn(sampler, {1.0F, 2.0F, 3.0F}, history), 0U);
+}
+
+// Trap 6: the head has more rows than the tokenizer has entries.
+TEST(Sampler, NeverDrawsAnIdBeyondTheTokenizer) {
+  std::vector<float> logits(10, 0.0F);
+  logits[8] = logits[9] = 50.0F;
+  Sampler sampler(plain(), 10, 8);
+  for (int i = 0; i < 10000; ++i) ASSERT_LT(drawn(sampler, logits), 8U);
+}
+
+// N3, trap 35.
+TEST(Sampler, RefusesLogitsThatAreNotFinite) {
+  Sampler sampler(plain(), 2, 2);
+  const std::vector<float> logits = {0, std::numeric_limits<float>::quiet_NaN()};
+  const auto token = sampler.sample(logits, kNoHistory);
+  ASSERT_FALSE(token);
+  EXPECT_EQ(token.error().code, Code::kNumeric);
+}
+
+}  // namespace
+}  // namespace smoe
