@@ -23,6 +23,8 @@ std::optional<uint64_t> parse_checksum(std::string_view text) {
   if (text.size() != 16) return std::nullopt;
   const auto [end, error] = std::from_chars(text.begin(), text.end(), value, 16);
   if (error != std::errc{} || end != text.end()) return std::nullopt;
+  // One spelling only: an upper-case digit is a flipped bit.
+  if (checksum_text(value) != text) return std::nullopt;
   return value;
 }
 

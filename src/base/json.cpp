@@ -178,6 +178,8 @@ class JsonReader {
   Json::Limits limits_;
 };
 
+bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
+
 Result<Json> Json::parse(std::string_view text, Limits limits) {
   return JsonReader(limits).read_document(text);
 }

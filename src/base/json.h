@@ -112,4 +112,7 @@ class JsonWriter {
 // `text` as a JSON string literal with quotes.
 std::string json_quote(std::string_view text);
 
+// Whether every byte belongs to a well-formed UTF-8 sequence.
+bool is_utf8(std::string_view text);
+
 }  // namespace smoe

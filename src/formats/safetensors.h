@@ -33,16 +33,19 @@ struct SafetensorsHeader {
   const TensorInfo* find(std::string_view name) const;
 
   // Checks, in this order: 8 <= file_bytes; header length <= min(100 MB, file_bytes - 8); UTF-8;
-  // first byte '{'; JSON depth <= 8; no duplicate keys; <= 1 M tensors; each tensor's known dtype,
+  // first byte '{'; nothing but what a header may hold; <= 1 M tensors; each tensor's known dtype,
   // rank <= 8, products that do not overflow, end - begin equal to the size; data gap-free, without
-  // overlap, and ending at the file's end. `head` holds at least the 8 + header-length first bytes
-  // of the file. Fails: kCorrupt, kUnsupported (a dtype this build does not know), naming `name`
-  // and the tensor.
+  // overlap, and ending at the file's end; no duplicate names. `head` holds at least the 8 +
+  // header-length first bytes of the file. Fails: kCorrupt, kUnsupported (a dtype this build does
+  // not know), naming `name` and the tensor.
   static Result<SafetensorsHeader> parse(std::span<const std::byte> head, uint64_t file_bytes,
                                          std::string_view name);
   // Reads and parses the header of an open file.
   static Result<SafetensorsHeader> read(const File& file);
 };
+
+// The bytes that `parse` needs: the length prefix and the header, checked against the file's size.
+Result<std::string> read_safetensors_head(const File& file);
 
 // Lays out a new file: give names, types and shapes in the order wanted; `begin` and `bytes` are
 // filled in. The header is padded with spaces so that data starts on a multiple of `alignment`.
