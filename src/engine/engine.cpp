@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/guard.h"
 #include "base/log.h"
 #include "base/system_memory.h"
 #include "base/units.h"
@@ -117,8 +118,9 @@ Result<MemoryPlan> Engine::plan(const ModelFiles& files, const fs::path& folder,
   request.budget_origin = options.memory_bytes ? "--memory" : "available memory";
   request.context = options.context.value_or(std::min(spec.context, kDefaultContext));
   if (request.context == 0 || request.context > spec.context)
-    return Error{Code::kUsage, fmt::format("--ctx {}: the model was made for at most {} positions",
-                                           request.context, spec.context)};
+    return Error{Code::kUsage,
+                 fmt::format("a context of {} positions: this model was made for 1 to {}",
+                             request.context, spec.context)};
   request.scout_bytes = files.scout.data_bytes();
   request.kv_bytes = KvCache::bytes_for(spec, {request.context, options.sequences});
   request.fixed_bytes = kProgramBytes + kTokenizerFactor * tokenizer_bytes(folder);
@@ -135,6 +137,11 @@ Result<MemoryPlan> Engine::plan(const ModelFiles& files, const fs::path& folder,
 
 Result<std::unique_ptr<Engine>> Engine::open(const fs::path& folder, const EngineOptions& options,
                                              Device& device) {
+  return guarded([&] { return open_parts(folder, options, device); });
+}
+
+Result<std::unique_ptr<Engine>> Engine::open_parts(const fs::path& folder,
+                                                   const EngineOptions& options, Device& device) {
   std::unique_ptr<Engine> engine(new Engine());
   SMOE_TRY(engine->files_, ModelFiles::open(folder));
   const ModelSpec& spec = engine->files_.spec;

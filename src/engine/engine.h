@@ -82,6 +82,8 @@ class Engine {
 
  private:
   Engine() = default;
+  static Result<std::unique_ptr<Engine>> open_parts(const std::filesystem::path& folder,
+                                                    const EngineOptions& options, Device& device);
 
   ModelFiles files_;
   MemoryPlan plan_;

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/checksum.h"
+#include "base/guard.h"
 #include "base/units.h"
 #include "model/inventory.h"
 
@@ -164,7 +165,7 @@ void Scout::read_all() {
     }
     return {};
   };
-  if (Status status = run(); !status) {
+  if (Status status = guarded(run); !status) {
     error_ = std::move(status).error();
     publish(kFailed);
   }

@@ -1,6 +1,8 @@
 // The invariant: after start-up a step allocates nothing.
 #include <gtest/gtest.h>
 
+#include "base/guard.h"
+#include "devices/cpu/cpu_device.h"
 #include "support/allocation_counter.h"
 #include "support/model_fixture.h"
 
@@ -58,6 +60,39 @@ TEST_P(StepAllocation, IsZeroForPromptsDecodingAndSharedBatches) {
       const uint64_t score_allocations = stop_counting_allocations();
       ASSERT_TRUE(scored);
       EXPECT_EQ(score_allocations, 0U) << "scoring, ring " << slots << ", bets " << bets;
+    }
+  }
+}
+
+// K7: the k-th allocation of opening a model and one request fails, for every k: an error, never a
+// crash.
+TEST(Allocation, ThatFailsAnywhereIsAnErrorAndNoCrash) {
+  const auto folder = shattered(golden_dir("qwen3_moe"));
+  const auto prompt = Reference(golden_dir("qwen3_moe") / "golden.safetensors").tokens("input_ids");
+  ThreadPool pool(2);
+  const auto device = make_cpu_device(pool, CpuKernels::kBest);
+  ASSERT_TRUE(device);
+  const auto attempt = [&]() -> Status {
+    SMOE_TRY(const auto engine, Engine::open(folder, {}, **device));
+    return guarded([&]() -> Status {
+      SMOE_TRY(Session session, Session::open(*engine));
+      return session.append(prompt, [](size_t, size_t) {});
+    });
+  };
+  ASSERT_TRUE(attempt());
+  for (uint64_t k = 1;; ++k) {
+    fail_allocation(k);
+    const Status status = attempt();
+    const bool reached = !allocation_will_fail();
+    fail_allocation(0);
+    if (!reached) {
+      EXPECT_TRUE(status);
+      EXPECT_GT(k, 50U);  // it did fail before
+      break;
+    }
+    if (!status) {
+      EXPECT_EQ(status.error().code, Code::kNoMemory)
+          << "allocation " << k << ": " << status.error().message;
     }
   }
 }

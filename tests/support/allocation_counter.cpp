@@ -60,4 +60,6 @@ uint64_t stop_counting_allocations() {
 
 void fail_allocation(uint64_t n) { countdown.store(n); }
 
+bool allocation_will_fail() { return countdown.load() != 0; }
+
 }  // namespace smoe::test

@@ -12,5 +12,7 @@ uint64_t stop_counting_allocations();
 
 // The n-th allocation from now on (1 is the next) fails, once; 0 disarms.
 void fail_allocation(uint64_t n);
+// Whether the allocation that shall fail has not come yet.
+bool allocation_will_fail();
 
 }  // namespace smoe::test
