@@ -18,9 +18,8 @@ namespace smoe {
 
 class Tokenizer {
  public:
-  // Reads DIR/tokenizer.json (and tokenizer_config.json for what only it says), or a
-  // tokenizer.json. Fails: kNotFound, kCorrupt, kUnsupported: an unknown step stops with its name,
-  // nothing is guessed.
+  // Reads DIR/tokenizer.json, or a tokenizer.json. Fails: kNotFound, kCorrupt, kUnsupported: an
+  // unknown step stops with its name, nothing is guessed.
   static Result<Tokenizer> load(const std::filesystem::path& path);
   static Result<Tokenizer> parse(std::string_view tokenizer_json, std::string_view name);
 
@@ -51,7 +50,6 @@ class Tokenizer {
   std::string_view bytes_of(TokenId id) const;
 
  private:
-  friend class Detokenizer;
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
@@ -71,7 +69,6 @@ class Detokenizer {
  private:
   const Tokenizer& tokenizer_;
   bool skip_special_;
-  bool started_ = false;
   std::string pending_;
 };
 

@@ -1,0 +1,268 @@
+#include "text/bpe.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <queue>
+#include <string>
+
+#include "text/step_fields.h"
+#include "text/utf8.h"
+
+namespace smoe {
+namespace {
+
+constexpr char32_t kShortCharacters = 0x200;
+constexpr uint32_t kNone = UINT32_MAX;
+// Below this many symbols a scan for the lowest rank beats a heap.
+constexpr size_t kFewSymbols = 48;
+
+uint64_t pair_of(TokenId left, TokenId right) {
+  return (static_cast<uint64_t>(left) << 32) | static_cast<uint64_t>(right);
+}
+
+// A merge that is possible, or was when it was queued.
+struct Candidate {
+  uint32_t rank;
+  uint32_t position;
+  TokenId result;
+
+  // For a priority queue that gives the lowest rank first, then the leftmost.
+  friend bool operator<(const Candidate& a, const Candidate& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
+  }
+};
+
+struct Symbol {
+  TokenId token;
+  uint32_t previous;
+  uint32_t next;
+  bool alive;
+};
+
+}  // namespace
+
+void Bpe::MergeTable::reserve(size_t merges) { slots_.assign(std::bit_ceil(merges * 2 + 16), {}); }
+
+size_t Bpe::MergeTable::slot_of(uint64_t pair) const {
+  const size_t mask = slots_.size() - 1;
+  // Multiplication by 2^64 / golden ratio spreads the low bits of both ids over the high ones.
+  size_t slot = static_cast<size_t>((pair * 0x9e3779b97f4a7c15u) >> 32) & mask;
+  while (slots_[slot].pair != UINT64_MAX && slots_[slot].pair != pair) slot = (slot + 1) & mask;
+  return slot;
+}
+
+void Bpe::MergeTable::set(TokenId left, TokenId right, Merge merge) {
+  const uint64_t pair = pair_of(left, right);
+  slots_[slot_of(pair)] = {pair, merge};
+}
+
+const Bpe::Merge* Bpe::MergeTable::find(TokenId left, TokenId right) const {
+  const Slot& slot = slots_[slot_of(pair_of(left, right))];
+  return slot.pair == UINT64_MAX ? nullptr : &slot.merge;
+}
+
+Result<Bpe> Bpe::from_json(const Json& description) {
+  SMOE_TRY(const StepFields model, StepFields::of(description, "model"));
+  if (model.type() != "BPE") return model.unsupported();
+  SMOE_DO(model.only({"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
+                      "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"}));
+  const Json* dropout = model.value("dropout");
+  if (dropout != nullptr && dropout->as_double() != 0.0)
+    return Error{Code::kUnsupported, "model BPE: dropout is not supported by this version"};
+  for (const std::string_view field : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    const Json* affix = model.value(field);
+    if (affix != nullptr && affix->as_string() != "")
+      return Error{Code::kUnsupported,
+                   "model BPE: field " + json_quote(field) + " is not supported by this version"};
+  }
+  SMOE_TRY(const bool byte_fallback, model.boolean("byte_fallback", false));
+  if (byte_fallback)
+    return Error{Code::kUnsupported, "model BPE: byte_fallback is not supported by this version"};
+  Bpe bpe;
+  SMOE_TRY(bpe.fuse_unknown_, model.boolean("fuse_unk", false));
+  SMOE_TRY(bpe.ignore_merges_, model.boolean("ignore_merges", false));
+  SMOE_DO(bpe.read_vocabulary(model));
+  if (model.value("unk_token") != nullptr) {
+    SMOE_TRY(const std::string_view unknown, model.string("unk_token"));
+    bpe.unknown_ = bpe.vocabulary_.find(unknown);
+    if (!bpe.unknown_) return model.wrong("unk_token", "a token of the vocabulary");
+  }
+  SMOE_DO(bpe.read_merges(model));
+  return bpe;
+}
+
+Status Bpe::read_vocabulary(const StepFields& model) {
+  const Json* vocab = model.value("vocab");
+  if (vocab == nullptr || !vocab->is_object()) return model.wrong("vocab", "an object");
+  size_t bytes = 0;
+  for (const auto& [text, id] : vocab->members()) bytes += text.size();
+  vocabulary_.reserve(vocab->members().size(), bytes);
+  for (const auto& [text, value] : vocab->members()) {
+    const auto id = value.as_uint();
+    if (!id || *id > kMaxTokenId)
+      return Error{Code::kCorrupt, "model BPE: " + json_quote(text) + " has no usable id"};
+    if (!vocabulary_.add(text, TokenId{static_cast<uint32_t>(*id)}))
+      return Error{Code::kCorrupt, "model BPE: " + json_quote(text) +
+                                       " and another token share id " + std::to_string(*id)};
+  }
+  short_characters_.assign(kShortCharacters, kNone);
+  std::string text;
+  for (char32_t character = 0; character < kShortCharacters; ++character) {
+    text.clear();
+    append_utf8(text, character);
+    if (const auto id = vocabulary_.find(text))
+      short_characters_[character] = static_cast<uint32_t>(*id);
+  }
+  return {};
+}
+
+Status Bpe::read_merges(const StepFields& model) {
+  SMOE_TRY(const auto* merges, model.array("merges"));
+  merges_.reserve(merges->size());
+  std::string joined;
+  uint32_t rank = 0;
+  for (const Json& merge : *merges) {
+    std::optional<std::string_view> left;
+    std::optional<std::string_view> right;
+    if (const auto line = merge.as_string()) {
+      if (line->starts_with("#version")) continue;
+      const size_t space = line->find(' ');
+      if (space != std::string_view::npos && line->find(' ', space + 1) == std::string_view::npos) {
+        left = line->substr(0, space);
+        right = line->substr(space + 1);
+      }
+    } else if (merge.items().size() == 2) {
+      left = merge.items()[0].as_string();
+      right = merge.items()[1].as_string();
+    }
+    if (!left || !right)
+      return Error{Code::kCorrupt, "model BPE: merge " + std::to_string(rank) + " is no pair"};
+    SMOE_DO(add_merge(*left, *right, rank++, joined));
+  }
+  return {};
+}
+
+Status Bpe::add_merge(std::string_view left, std::string_view right, uint32_t rank,
+                      std::string& joined) {
+  joined.assign(left).append(right);
+  const auto left_id = vocabulary_.find(left);
+  const auto right_id = vocabulary_.find(right);
+  const auto result = vocabulary_.find(joined);
+  if (!left_id || !right_id || !result)
+    return Error{Code::kCorrupt, "model BPE: merge " + std::to_string(rank) + " of " +
+                                     json_quote(left) + " and " + json_quote(right) +
+                                     " needs a token that the vocabulary lacks"};
+  merges_.set(*left_id, *right_id, {rank, *result});
+  return {};
+}
+
+void Bpe::encode(std::string_view piece, std::vector<TokenId>& tokens) const {
+  if (ignore_merges_) {
+    if (const auto whole = vocabulary_.find(piece)) {
+      tokens.push_back(*whole);
+      return;
+    }
+  }
+  const size_t begin = tokens.size();
+  append_characters(piece, tokens);
+  if (tokens.size() - begin <= kFewSymbols) {
+    merge_few(tokens, begin);
+  } else {
+    merge_many(tokens, begin);
+  }
+}
+
+void Bpe::append_characters(std::string_view piece, std::vector<TokenId>& tokens) const {
+  bool fusing = false;
+  for (size_t at = 0; at < piece.size();) {
+    const Utf8Step step = utf8_step(piece, at);
+    std::optional<TokenId> token;
+    if (step.code_point < kShortCharacters) {
+      const uint32_t id = short_characters_[step.code_point];
+      if (id != kNone) token = TokenId{id};
+    } else {
+      token = vocabulary_.find(piece.substr(at, step.bytes));
+    }
+    if (token) {
+      tokens.push_back(*token);
+    } else if (unknown_ && !(fusing && fuse_unknown_)) {
+      tokens.push_back(*unknown_);
+    }
+    fusing = !token;
+    at += step.bytes;
+  }
+}
+
+// Takes the lowest rank again and again; pieces are a handful of characters on average.
+void Bpe::merge_few(std::vector<TokenId>& tokens, size_t begin) const {
+  std::array<const Merge*, kFewSymbols> merges;  // merges[i] joins symbols i and i + 1
+  const auto symbol = tokens.begin() + static_cast<std::ptrdiff_t>(begin);
+  size_t count = tokens.size() - begin;
+  const auto at = [&](size_t index) -> TokenId& {
+    return symbol[static_cast<std::ptrdiff_t>(index)];
+  };
+  for (size_t index = 0; index + 1 < count; ++index)
+    merges[index] = merges_.find(at(index), at(index + 1));
+  for (;;) {
+    size_t best = count;
+    uint32_t best_rank = kNone;
+    for (size_t index = 0; index + 1 < count; ++index) {
+      if (merges[index] == nullptr || merges[index]->rank >= best_rank) continue;
+      best = index;
+      best_rank = merges[index]->rank;
+    }
+    if (best == count) break;
+    at(best) = merges[best]->result;
+    --count;
+    for (size_t index = best + 1; index < count; ++index) {
+      at(index) = at(index + 1);
+      merges[index - 1] = merges[index];
+    }
+    if (best > 0) merges[best - 1] = merges_.find(at(best - 1), at(best));
+    if (best + 1 < count) merges[best] = merges_.find(at(best), at(best + 1));
+  }
+  tokens.resize(begin + count);
+}
+
+// The same with a heap over a linked list, for long pieces. An entry that no longer fits what
+// stands at its position is dropped when it comes up.
+void Bpe::merge_many(std::vector<TokenId>& tokens, size_t begin) const {
+  std::vector<Symbol> symbols;
+  const auto count = static_cast<uint32_t>(tokens.size() - begin);
+  symbols.reserve(count);
+  for (uint32_t index = 0; index < count; ++index)
+    symbols.push_back({tokens[begin + index], index == 0 ? kNone : index - 1,
+                       index + 1 == count ? kNone : index + 1, true});
+  std::vector<Candidate> initial;
+  initial.reserve(count);
+  for (uint32_t index = 0; index + 1 < count; ++index)
+    if (const Merge* merge = merges_.find(symbols[index].token, symbols[index + 1].token))
+      initial.push_back({merge->rank, index, merge->result});
+  std::priority_queue<Candidate> queue(std::less<Candidate>(), std::move(initial));
+  const auto offer = [&](uint32_t left) {
+    if (left == kNone || symbols[left].next == kNone) return;
+    const Merge* merge = merges_.find(symbols[left].token, symbols[symbols[left].next].token);
+    if (merge != nullptr) queue.push({merge->rank, left, merge->result});
+  };
+  while (!queue.empty()) {
+    const Candidate top = queue.top();
+    queue.pop();
+    Symbol& left = symbols[top.position];
+    if (!left.alive || left.next == kNone) continue;
+    Symbol& right = symbols[left.next];
+    const Merge* merge = merges_.find(left.token, right.token);
+    if (merge == nullptr || merge->result != top.result) continue;
+    left.token = top.result;
+    right.alive = false;
+    left.next = right.next;
+    if (right.next != kNone) symbols[right.next].previous = top.position;
+    offer(left.previous);
+    offer(top.position);
+  }
+  tokens.resize(begin);
+  for (const Symbol& symbol : symbols)
+    if (symbol.alive) tokens.push_back(symbol.token);
+}
+
+}  // namespace smoe

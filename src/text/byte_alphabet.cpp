@@ -1,0 +1,62 @@
+#include "text/byte_alphabet.h"
+
+#include <array>
+
+#include "text/utf8.h"
+
+namespace smoe {
+namespace {
+
+constexpr size_t kLetterLimit = 0x144;  // 0x100 plus the 68 bytes that are not printable
+constexpr uint16_t kNoByte = 0x100;
+
+constexpr bool stands_for_itself(unsigned byte) {
+  return (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+}
+
+struct Alphabet {
+  std::array<uint16_t, 256> letters{};
+  std::array<uint16_t, kLetterLimit> bytes{};
+};
+
+constexpr Alphabet make_alphabet() {
+  Alphabet alphabet;
+  alphabet.bytes.fill(kNoByte);
+  uint16_t next = 0x100;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const uint16_t letter = stands_for_itself(byte) ? static_cast<uint16_t>(byte) : next++;
+    alphabet.letters[byte] = letter;
+    alphabet.bytes[letter] = static_cast<uint16_t>(byte);
+  }
+  return alphabet;
+}
+
+constexpr Alphabet kAlphabet = make_alphabet();
+
+}  // namespace
+
+char32_t letter_of_byte(uint8_t byte) { return kAlphabet.letters[byte]; }
+
+std::optional<uint8_t> byte_of_letter(char32_t letter) {
+  if (letter >= kLetterLimit || kAlphabet.bytes[letter] == kNoByte) return std::nullopt;
+  return static_cast<uint8_t>(kAlphabet.bytes[letter]);
+}
+
+void append_byte_letters(std::string& text, std::string_view bytes) {
+  for (const char byte : bytes) append_utf8(text, letter_of_byte(static_cast<uint8_t>(byte)));
+}
+
+std::string bytes_of_letters(std::string_view token) {
+  std::string bytes;
+  size_t at = 0;
+  while (at < token.size()) {
+    const Utf8Step step = utf8_step(token, at);
+    const auto byte = byte_of_letter(step.code_point);
+    if (!byte) return std::string(token);
+    bytes.push_back(static_cast<char>(*byte));
+    at += step.bytes;
+  }
+  return bytes;
+}
+
+}  // namespace smoe
