@@ -28,11 +28,11 @@ class Device : public Buffer::Owner {
   virtual Result<Buffer> adopt(std::span<std::byte> host) = 0;
 
   // Largest rows count that one call may have, and scratch is sized for: set once at start-up, so
-  // that the operations below allocate nothing. widest: the largest in/out width of any call.
-  // Fails: kNoMemory.
+  // that the operations below allocate nothing. Fails: kNoMemory.
   struct Limits {
     uint32_t rows = 1;     // of a batch
-    uint32_t widest = 0;   // any row width: model, projections, FFN hidden
+    uint32_t widest = 0;   // row that is read: model, queries, FFN hidden; not the vocabulary,
+                           // because outputs need no scratch
     uint32_t context = 0;  // positions that one token may attend to
   };
   // Bytes that reserve() will take, for the memory plan.

@@ -1,0 +1,15 @@
+// What the processor and the operating system let us use.
+#pragma once
+
+namespace smoe {
+
+struct CpuFeatures {
+  bool avx2 = false;
+  bool fma = false;
+  bool f16c = false;
+};
+
+// One source file an architecture; CMake picks it.
+CpuFeatures detect_cpu_features();
+
+}  // namespace smoe

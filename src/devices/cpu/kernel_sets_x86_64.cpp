@@ -1,0 +1,15 @@
+#include "devices/cpu/kernel_sets.h"
+#include "devices/cpu/kernels/portable/portable.h"
+
+namespace smoe::cpu {
+namespace {
+
+constexpr KernelSet kSets[] = {
+    {CpuKernels::kPortable, portable_kernels, [](const CpuFeatures&) { return true; }, "nothing"},
+};
+
+}  // namespace
+
+std::span<const KernelSet> kernel_sets() { return kSets; }
+
+}  // namespace smoe::cpu

@@ -1,0 +1,194 @@
+// A device with its threads, and the values that tests put into it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/floats.h"
+#include "base/rng.h"
+#include "base/thread_pool.h"
+#include "base/units.h"
+#include "devices/cpu/cpu_device.h"
+#include "formats/tiles.h"
+
+namespace smoe::test {
+
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+inline constexpr float kInf = std::numeric_limits<float>::infinity();
+
+struct Rig {
+  ThreadPool pool;
+  std::unique_ptr<Device> device;
+
+  explicit Rig(CpuKernels kernels, unsigned threads = 1, Device::Limits limits = {600, 2048, 4096})
+      : pool(threads) {
+    auto made = make_cpu_device(pool, kernels);
+    EXPECT_TRUE(made) << made.error().message;
+    device = std::move(*made);
+    EXPECT_TRUE(device->reserve(limits));
+  }
+};
+
+// Every kernel set that this machine runs, the portable one first.
+inline std::vector<CpuKernels> usable_kernels() {
+  std::vector<CpuKernels> usable;
+  ThreadPool pool(1);
+  for (const CpuKernels kernels : {CpuKernels::kPortable, CpuKernels::kAvx2})
+    if (make_cpu_device(pool, kernels)) usable.push_back(kernels);
+  return usable;
+}
+
+inline std::string name_of(CpuKernels kernels) {
+  return kernels == CpuKernels::kPortable ? "portable" : "avx2";
+}
+
+inline std::vector<float> random_values(Rng& rng, size_t count, double scale = 1.0) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>((rng.uniform() * 2 - 1) * scale);
+  return values;
+}
+
+// Rows on a device. The floats between width and stride are NaN: reading them would show.
+struct DeviceRows {
+  std::unique_ptr<Buffer> buffer;
+  Rows rows;
+};
+
+inline DeviceRows make_rows(Device& device, uint32_t count, uint32_t width,
+                            std::span<const float> values = {}) {
+  const uint32_t stride = align_up(width, 16U);
+  std::vector<float> padded(size_t{count} * stride + 16, kNan);
+  for (size_t row = 0; row < count && !values.empty(); ++row)
+    std::memcpy(padded.data() + row * stride, values.data() + row * width, width * sizeof(float));
+  DeviceRows made;
+  made.buffer = std::make_unique<Buffer>(*device.allocate(padded.size() * sizeof(float)));
+  device.write({made.buffer.get(), 0}, std::as_bytes(std::span(padded)));
+  made.rows = {{made.buffer.get(), 0}, count, width, stride};
+  return made;
+}
+
+inline std::vector<float> values_of(Device& device, const Rows& rows) {
+  std::vector<float> values(size_t{rows.count} * rows.width);
+  device.read(rows, values);
+  return values;
+}
+
+inline Vector make_vector(Device& device, std::unique_ptr<Buffer>& buffer,
+                          std::span<const float> values) {
+  buffer = std::make_unique<Buffer>(*device.allocate(values.size_bytes()));
+  device.write({buffer.get(), 0}, std::as_bytes(values));
+  return {{buffer.get(), 0}, static_cast<uint32_t>(values.size())};
+}
+
+// The place of the first element whose bits differ, or -1. All NaN are one value: which payload a
+// NaN carries is not promised.
+inline ptrdiff_t first_difference(std::span<const float> a, std::span<const float> b) {
+  if (a.size() != b.size()) return static_cast<ptrdiff_t>(std::min(a.size(), b.size()));
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    if (std::bit_cast<uint32_t>(a[i]) != std::bit_cast<uint32_t>(b[i]))
+      return static_cast<ptrdiff_t>(i);
+  }
+  return -1;
+}
+
+inline testing::AssertionResult same_bits(std::span<const float> a, std::span<const float> b) {
+  const ptrdiff_t at = first_difference(a, b);
+  if (at < 0) return testing::AssertionSuccess();
+  const auto index = static_cast<size_t>(at);
+  auto result = testing::AssertionFailure() << "differ at " << at << " of " << a.size();
+  if (index < a.size() && index < b.size())
+    result << ": " << std::hexfloat << a[index] << " and " << b[index];
+  return result;
+}
+
+// A matrix in tiles, and the same weights as doubles.
+struct TestMatrix {
+  Format format = Format::kF32;
+  uint32_t rows = 0;
+  uint32_t cols = 0;
+  std::vector<std::byte> tiles;
+  std::vector<float> weights;  // [rows][cols], what the tiles mean
+
+  double weight(size_t row, size_t col) const { return double{weights[row * cols + col]}; }
+};
+
+inline std::vector<std::byte> random_source(Rng& rng, DType dtype, size_t count) {
+  std::vector<std::byte> data(count * bytes_of(dtype));
+  for (size_t i = 0; i < count; ++i) {
+    const auto value = static_cast<float>(rng.uniform() * 2 - 1);
+    uint16_t half = dtype == DType::kF16 ? float_to_f16(value) : float_to_bf16(value);
+    auto byte = static_cast<uint8_t>(rng.next());
+    if ((byte & 0x7fU) == 0x7fU) byte = 0;
+    if (dtype == DType::kF32) std::memcpy(&data[i * 4], &value, 4);
+    if (dtype == DType::kF16 || dtype == DType::kBF16) std::memcpy(&data[i * 2], &half, 2);
+    if (dtype == DType::kF8E4M3) std::memcpy(&data[i], &byte, 1);
+  }
+  return data;
+}
+
+inline DType source_of(Format format) {
+  switch (format) {
+    case Format::kF16:
+      return DType::kF16;
+    case Format::kBF16:
+      return DType::kBF16;
+    case Format::kF8E4M3:
+      return DType::kF8E4M3;
+    case Format::kF32:
+    case Format::kQ8_0:
+      break;
+  }
+  return DType::kF32;
+}
+
+inline TestMatrix random_matrix(Rng& rng, Format format, uint32_t rows, uint32_t cols) {
+  TestMatrix matrix{format, rows, cols, {}, std::vector<float>(size_t{rows} * cols)};
+  const DType dtype = source_of(format);
+  const auto data = random_source(rng, dtype, size_t{rows} * cols);
+  std::vector<float> scales;
+  if (dtype == DType::kF8E4M3)
+    for (uint32_t i = 0; i < ceil_div(rows, 128U) * ceil_div(cols, 128U); ++i)
+      scales.push_back(static_cast<float>(0.001 + rng.uniform() * 0.01));
+  const size_t bytes = tile_bytes(format, cols);
+  matrix.tiles.resize(matrix_bytes(format, rows, cols));
+  for (uint32_t tile = 0; tile < ceil_div(rows, kTileRows); ++tile) {
+    const std::span<std::byte> out(matrix.tiles.data() + tile * bytes, bytes);
+    EXPECT_TRUE(pack_tile({dtype, rows, cols, data, scales}, format, tile, out));
+    for (uint32_t row = tile * kTileRows; row < std::min(rows, (tile + 1) * kTileRows); ++row)
+      unpack_row(format, out, row % kTileRows,
+                 std::span(matrix.weights).subspan(size_t{row} * cols, cols));
+  }
+  return matrix;
+}
+
+struct DeviceMatrix {
+  std::unique_ptr<Buffer> buffer;
+  Matrix matrix;
+};
+
+// `gap`: bytes between tiles, as in a record where gate and up share a range.
+inline DeviceMatrix upload(Device& device, const TestMatrix& matrix, uint64_t gap = 0) {
+  const uint64_t bytes = tile_bytes(matrix.format, matrix.cols);
+  const uint32_t tiles = ceil_div(matrix.rows, kTileRows);
+  DeviceMatrix made;
+  made.buffer = std::make_unique<Buffer>(*device.allocate(tiles * (bytes + gap)));
+  for (uint64_t tile = 0; tile < tiles; ++tile)
+    device.write({made.buffer.get(), tile * (bytes + gap)},
+                 {matrix.tiles.data() + tile * bytes, bytes});
+  made.matrix = {{made.buffer.get(), 0}, matrix.format, matrix.rows, matrix.cols, bytes + gap};
+  return made;
+}
+
+inline constexpr Format kAllFormats[] = {Format::kF32, Format::kF16, Format::kBF16, Format::kQ8_0,
+                                         Format::kF8E4M3};
+
+}  // namespace smoe::test

@@ -1,0 +1,67 @@
+#include "devices/select.h"
+
+#include "devices/cpu/kernel_sets.h"
+#include "devices/rig.h"
+
+namespace smoe::test {
+namespace {
+
+using testing::Test;
+
+TEST(MakeDevice, KnowsTheCpuByName) {
+  ThreadPool pool(2);
+  for (const char* kernels : {"best", "portable"}) {
+    const auto device = make_device("cpu", kernels, pool);
+    ASSERT_TRUE(device) << device.error().message;
+    EXPECT_EQ((*device)->name(), "cpu");
+  }
+  EXPECT_EQ((*make_device("cpu", "portable", pool))->description(), "CPU, portable, 2 threads");
+}
+
+TEST(MakeDevice, NamesWhatItKnowsWhenAskedForSomethingElse) {
+  ThreadPool pool(1);
+  const auto device = make_device("abacus", "best", pool);
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().code, Code::kUsage);
+  EXPECT_EQ(device.error().message, "unknown device \"abacus\"; this build knows cpu");
+  const auto kernels = make_device("cpu", "mmx", pool);
+  ASSERT_FALSE(kernels);
+  EXPECT_EQ(kernels.error().code, Code::kUsage);
+  EXPECT_EQ(kernels.error().message,
+            "unknown kernels \"mmx\"; the cpu device knows best, portable, avx2");
+}
+
+TEST(ChooseKernels, TakesThePortableSetOnAPlainProcessor) {
+  const auto best = cpu::choose_kernels(CpuKernels::kBest, CpuFeatures{});
+  ASSERT_TRUE(best);
+  EXPECT_EQ((*best)->name, "portable");
+}
+
+TEST(ChooseKernels, RefusesASetThatTheProcessorCannotRun) {
+  for (const cpu::KernelSet& set : cpu::kernel_sets()) {
+    if (set.id == CpuKernels::kPortable) continue;
+    const auto chosen = cpu::choose_kernels(set.id, CpuFeatures{});
+    ASSERT_FALSE(chosen);
+    EXPECT_EQ(chosen.error().code, Code::kUnsupported);
+    EXPECT_NE(chosen.error().message.find(set.needs), std::string::npos) << chosen.error().message;
+  }
+}
+
+TEST(ChooseKernels, OfABuildWithoutTheSetSaysSo) {
+  bool built = false;
+  for (const cpu::KernelSet& set : cpu::kernel_sets()) built |= set.id == CpuKernels::kAvx2;
+  const auto chosen = cpu::choose_kernels(CpuKernels::kAvx2, CpuFeatures{true, true, true});
+  EXPECT_EQ(chosen.has_value(), built);
+}
+
+TEST(ChooseKernels, NeedsEveryFeatureOfASet) {
+  for (const CpuFeatures& features :
+       {CpuFeatures{false, true, true}, CpuFeatures{true, false, true},
+        CpuFeatures{true, true, false}}) {
+    EXPECT_FALSE(cpu::choose_kernels(CpuKernels::kAvx2, features));
+    EXPECT_EQ((*cpu::choose_kernels(CpuKernels::kBest, features))->name, "portable");
+  }
+}
+
+}  // namespace
+}  // namespace smoe::test
