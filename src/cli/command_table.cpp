@@ -1,0 +1,112 @@
+#include "cli/command_table.h"
+
+#include <string>
+#include <utility>
+
+namespace smoe::cli {
+namespace {
+
+void set_checkpoint(Settings& settings, std::string value) {
+  settings.checkpoint = std::move(value);
+}
+void set_model(Settings& settings, std::string value) { settings.model = std::move(value); }
+void set_prompt(Settings& settings, std::string value) { settings.prompt = std::move(value); }
+
+constexpr std::string_view kModelHelp = "folder that smoe shatter wrote";
+constexpr Argument kModel{"MODEL", kModelHelp, set_model};
+
+constexpr std::array kShatterArguments{
+    Argument{"CHECKPOINT", "Hugging Face folder: config.json, safetensors, tokenizer",
+             set_checkpoint},
+    Argument{"MODEL", "folder to write; it is made when it is not there", set_model},
+};
+constexpr std::array kShatterExamples{
+    Example{"smoe shatter Qwen3-30B-A3B models/qwen3", "keep every weight as it is"},
+    Example{"smoe shatter Qwen3-30B-A3B models/qwen3-q8 --quant quality", "half the bytes to read"},
+};
+
+constexpr std::array kRunArguments{
+    kModel,
+    Argument{"PROMPT", "text to continue (default: read from stdin)", set_prompt, false},
+};
+constexpr std::array kRunExamples{
+    Example{"smoe run models/qwen3 \"Once upon a time\" --memory 8G --stats",
+            "within 8 GiB, speeds at the end"},
+    Example{"smoe run models/qwen3 --temperature 0 --max-tokens 100 <prompt.txt",
+            "the likeliest continuation of a file"},
+};
+
+constexpr std::array kInspectArguments{
+    Argument{"MODEL|CHECKPOINT", "a folder that smoe shatter wrote, or one that it could read",
+             set_model},
+};
+constexpr std::array kInspectExamples{
+    Example{"smoe inspect models/qwen3", "architecture, sizes, what fits in which memory"},
+    Example{"smoe inspect models/qwen3 --memory 12G --ctx 32768 --json",
+            "the plan for one machine, for a script"},
+};
+
+constexpr std::array kVerifyArguments{kModel};
+constexpr std::array kVerifyExamples{
+    Example{"smoe verify models/qwen3", "read every byte, check every checksum"},
+};
+
+constexpr std::array kEvalArguments{kModel};
+constexpr std::array kEvalExamples{
+    Example{"smoe eval models/qwen3 --text wiki.txt", "perplexity in windows of 512 tokens"},
+};
+
+constexpr std::array kLogitsArguments{kModel};
+constexpr std::array kLogitsExamples{
+    Example{"smoe logits models/qwen3 --tokens 1,2,3 --output logits.safetensors --hidden",
+            "every position's logits and every layer's input"},
+};
+
+constexpr std::array kTokenizeArguments{
+    Argument{"MODEL|TOKENIZER_DIR", "a folder with a tokenizer.json, or that file", set_model},
+};
+constexpr std::array kTokenizeExamples{
+    Example{"echo -n \"Once upon a time\" | smoe tokenize models/qwen3", "text to ids"},
+    Example{"echo 1 2 3 | smoe tokenize models/qwen3 --decode", "ids to text"},
+};
+
+constexpr std::array<Command, kCommands> kTable{
+    Command{CommandId::kShatter, "shatter", "Turn a checkpoint into a model folder, once",
+            "Splits a checkpoint into the scout, which stays in memory, and the vault, whose "
+            "experts are read as they are needed. It can be interrupted at any time: the same "
+            "command goes on where it stopped, and does nothing once the model is whole.",
+            kShatterArguments, kShatterExamples},
+    Command{CommandId::kRun, "run", "Continue a text",
+            "Continues the prompt as it is and streams the answer to stdout. Ctrl-C ends the "
+            "answer, a second one the program.",
+            kRunArguments, kRunExamples},
+    Command{CommandId::kInspect, "inspect", "Show what a model is and what fits in which memory",
+            "Reads headers only, never weights.", kInspectArguments, kInspectExamples},
+    Command{CommandId::kVerify, "verify", "Check every byte of a model folder",
+            "Compares every record, tensor and header with its checksum, and lists what differs.",
+            kVerifyArguments, kVerifyExamples},
+    Command{CommandId::kEval, "eval", "Measure the perplexity of a text",
+            "Cuts the text into windows and scores every token of a window but its first, given "
+            "those before it in the same window.",
+            kEvalArguments, kEvalExamples},
+    Command{CommandId::kLogits, "logits", "Write the logits of a token sequence to a file",
+            "One forward pass over the sequence; for comparing with other implementations.",
+            kLogitsArguments, kLogitsExamples},
+    Command{CommandId::kTokenize, "tokenize", "Turn text into token ids, or back",
+            "Prints {\"ids\":[...]}. Special tokens written in the text are recognised.",
+            kTokenizeArguments, kTokenizeExamples},
+};
+
+}  // namespace
+
+std::span<const Command> commands() { return kTable; }
+
+const Command& command_of(CommandId id) { return kTable[static_cast<size_t>(id)]; }
+
+const Command* command_named(std::string_view name) {
+  for (const Command& command : kTable)
+    if (command.name == name) return &command;
+  return nullptr;
+}
+
+}  // namespace smoe::cli

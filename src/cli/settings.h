@@ -1,0 +1,72 @@
+// What a command was asked to do, after flags, environment and config file were merged. A value
+// that is not set here comes from the model or is the engine's own choice.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/token.h"
+#include "devices/cpu/cpu_device.h"
+#include "shatter/shatter.h"
+#include "stream/streamer.h"
+
+namespace smoe::cli {
+
+enum class CommandId : uint8_t { kShatter, kRun, kInspect, kVerify, kEval, kLogits, kTokenize };
+inline constexpr size_t kCommands = 7;
+
+struct Settings {
+  CommandId command = CommandId::kRun;
+
+  // Arguments without a name.
+  std::string checkpoint;
+  std::string model;  // or whatever the command looks at: inspect takes a checkpoint too
+  std::optional<std::string> prompt;
+
+  // What a single command does.
+  Quant quant = Quant::kExact;
+  std::optional<std::string> text_file;   // eval
+  uint64_t window_tokens = 512;           // eval
+  std::vector<TokenId> tokens;            // logits
+  std::optional<std::string> output;      // logits
+  bool hidden = false;                    // logits
+  std::optional<std::string> input_file;  // tokenize
+  bool decode = false;                    // tokenize
+  std::optional<bool> special;            // tokenize; its default depends on the direction
+
+  // Generation: unset means the model's generation_config.json, then the built-in value.
+  std::optional<uint64_t> max_tokens;
+  std::optional<double> temperature;
+  std::optional<uint64_t> top_k;
+  std::optional<double> top_p;
+  std::optional<double> min_p;
+  std::optional<double> repeat_penalty;
+  std::optional<uint64_t> repeat_last_n;
+  std::optional<double> presence_penalty;
+  std::optional<double> frequency_penalty;
+  std::vector<std::string> stop;
+  std::optional<uint64_t> seed;
+  bool stats = false;
+
+  // The engine.
+  std::optional<uint64_t> memory_bytes;
+  std::optional<uint64_t> ring_slots;
+  std::optional<uint64_t> threads;
+  std::optional<uint64_t> context_tokens;
+  std::optional<uint64_t> prompt_chunk;
+  Verify verify = Verify::kFirst;
+  bool bets = true;
+  CpuKernels kernels = CpuKernels::kBest;
+
+  // Output.
+  bool json = false;
+  bool quiet = false;
+  log::Level log_level = log::Level::kInfo;
+  std::optional<std::string> log_file;
+  bool log_jsonl = false;
+};
+
+}  // namespace smoe::cli

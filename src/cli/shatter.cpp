@@ -1,0 +1,60 @@
+// smoe shatter: checkpoint to model folder.
+#include "shatter/shatter.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+
+namespace smoe::cli {
+namespace {
+
+std::string json_report(const Settings& settings, const ShatterReport& report) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("model", settings.model).member("already_done", report.already_done);
+  json.member("layers_resumed", report.layers_resumed);
+  json.member("bytes_read", report.bytes_read).member("bytes_written", report.bytes_written);
+  json.member("seconds", report.seconds);
+  json.key("notes").begin_array();
+  for (const std::string& note : report.notes) json.value(note);
+  json.end_array().end_object();
+  return json.take() + "\n";
+}
+
+std::string text_report(const Settings& settings, const ShatterReport& report) {
+  if (report.already_done)
+    return fmt::format("{} holds this model already; nothing was written\n", settings.model);
+  std::string text;
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
+  text += fmt::format("{}: {} written in {:.1f} s", settings.model,
+                      format_bytes(report.bytes_written), report.seconds);
+  if (report.layers_resumed > 0)
+    text += fmt::format("; {} files were there from an interrupted run", report.layers_resumed);
+  return text + "\n";
+}
+
+}  // namespace
+
+Outcome shatter_command(Context& context) {
+  const Settings& settings = context.settings;
+  ProgressBar bar(context.terminal);
+  ShatterOptions options;
+  options.quant = settings.quant;
+  options.threads = threads_of(settings);
+  options.cancelled = &context.signals.cancelled();
+  options.progress = [&bar](const ShatterProgress& progress) {
+    bar.update(progress.doing, progress.bytes_done, progress.bytes_total);
+  };
+  SMOE_TRY(const ShatterReport report, shatter(settings.checkpoint, settings.model, options));
+  bar.clear();
+  SMOE_DO(context.terminal.print(settings.json ? json_report(settings, report)
+                                               : text_report(settings, report)));
+  return ExitStatus::kDone;
+}
+
+}  // namespace smoe::cli

@@ -1,0 +1,57 @@
+#include "cli/signals.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace smoe::cli {
+namespace {
+
+sigset_t waited_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+}  // namespace
+
+Signals::Signals() {
+  const sigset_t set = waited_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  waiter_ = std::thread([this] { wait(); });
+}
+
+Signals::~Signals() {
+  stopping_.store(true);
+  pthread_kill(waiter_.native_handle(), SIGTERM);
+  waiter_.join();
+}
+
+void Signals::on_cancel(std::function<void()> callback) {
+  const std::lock_guard lock(mutex_);
+  callback_ = std::move(callback);
+  if (cancelled_.load() && callback_) callback_();
+}
+
+void Signals::wait() {
+  const sigset_t set = waited_signals();
+  while (true) {
+    int number = 0;
+    if (sigwait(&set, &number) != 0) continue;
+    if (stopping_.load()) return;
+    // The second signal must work whatever state the program is in, so nothing is torn down.
+    if (cancelled_.load() || at_once_.load() > 0) _exit(128 + number);
+
+    const std::lock_guard lock(mutex_);
+    received_.store(number);
+    cancelled_.store(true);
+    if (callback_) callback_();
+  }
+}
+
+}  // namespace smoe::cli
