@@ -36,8 +36,8 @@ struct TinyShape {
   uint32_t active_experts = 2;
   uint32_t expert_width = 32;
   uint32_t dense_width = 64;
-  uint32_t shared_width = 32;          // qwen2_moe; deepseek has two of expert_width
-  std::vector<uint32_t> dense_layers;  // qwen3_moe, qwen2_moe; deepseek counts leading ones
+  uint32_t shared_width = 32;               // qwen2_moe; deepseek has two of expert_width
+  std::vector<uint32_t> dense_layers = {};  // qwen3_moe, qwen2_moe; deepseek counts leading ones
   bool renormalize = true;
   bool tied_head = false;
   bool attention_bias = false;  // qwen3_moe, deepseek, olmoe: on q, k, v and the output
