@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <utility>
 
 #include "base/units.h"
@@ -33,6 +34,8 @@ AlignedBuffer::~AlignedBuffer() {
 
 Result<AlignedBuffer> AlignedBuffer::allocate(size_t bytes) {
   if (bytes == 0) return AlignedBuffer();
+  if (bytes > SIZE_MAX / 2)  // rounding up must not wrap
+    return Error{Code::kNoMemory, "cannot reserve " + format_bytes(bytes) + " of memory"};
   const bool huge = bytes >= kHugePageThreshold;
   const size_t alignment = huge ? kHugePageBytes : kPageBytes;
   const size_t wanted = align_up(bytes, kPageBytes);

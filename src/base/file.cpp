@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 
 #include "base/units.h"
 
@@ -24,7 +24,8 @@ Error system_error(const fs::path& path, std::string_view action, int error) {
   Code code = Code::kIo;
   if (error == ENOENT || error == ENOTDIR) code = Code::kNotFound;
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) code = Code::kNoSpace;
-  std::string message = path.string() + ": cannot " + std::string(action) + ": " + strerror(error);
+  std::string message = path.string() + ": cannot " + std::string(action) + ": " +
+                        std::system_category().message(error);
   if (error == EMFILE) message += " (raise the limit with: ulimit -n 1024)";
   return {code, std::move(message)};
 }

@@ -82,7 +82,8 @@ Result<std::string> read_stream(int descriptor, std::string_view name, uint64_t 
 Status sync_directory(const std::filesystem::path& directory);
 
 // Crash-safe: writes path + ".partial" through `fill`, fsyncs, closes, renames to `path`, fsyncs
-// the directory. On any failure the partial file is removed and `path` is as it was.
+// the directory. On any failure the partial file is removed and `path` is as it was; only when the
+// last step fails is the new file in place, but perhaps not yet safe from power loss.
 Status replace_file(const std::filesystem::path& path, const std::function<Status(File&)>& fill);
 Status replace_file(const std::filesystem::path& path, std::string_view content);
 

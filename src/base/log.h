@@ -16,8 +16,8 @@ enum class Level { kDebug, kInfo, kWarn, kError, kOff };
 
 struct Options {
   Level level = Level::kInfo;
-  std::string file;   // also appended here when not empty
-  bool json = false;  // one JSON object a line: time, level, message
+  std::string file = {};  // also appended here when not empty
+  bool json = false;      // one JSON object a line: time, level, message
 };
 
 // Fails: kIo when the log file cannot be opened.

@@ -1,5 +1,7 @@
 #include "base/thread_pool.h"
 
+#include <system_error>
+
 namespace smoe {
 namespace {
 
@@ -17,8 +19,13 @@ void relax() {
 }  // namespace
 
 ThreadPool::ThreadPool(unsigned threads) {
-  for (unsigned worker = 1; worker < threads; ++worker)
-    workers_.emplace_back([this, worker] { work(worker); });
+  workers_.reserve(threads);
+  try {
+    for (unsigned worker = 1; worker < threads; ++worker)
+      workers_.emplace_back([this, worker] { work(worker); });
+  } catch (const std::system_error&) {
+    // A limit on processes or address space: fewer workers do the same work.
+  }
 }
 
 ThreadPool::~ThreadPool() {

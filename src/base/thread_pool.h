@@ -37,7 +37,8 @@ class FunctionRef<R(Args...)> {
 // on an atomic, so that an idle engine and a CPU quota are both respected.
 class ThreadPool {
  public:
-  // `threads` counts the caller: 1 runs everything inline and creates no thread.
+  // `threads` counts the caller: 1 runs everything inline and creates no thread. Where the system
+  // refuses a thread, the pool makes do with those it got.
   explicit ThreadPool(unsigned threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
