@@ -1,10 +1,14 @@
 #include "devices/cpu/kernel_sets.h"
+#include "devices/cpu/kernels/avx2/avx2.h"
 #include "devices/cpu/kernels/portable/portable.h"
 
 namespace smoe::cpu {
 namespace {
 
 constexpr KernelSet kSets[] = {
+    {CpuKernels::kAvx2, avx2_kernels,
+     [](const CpuFeatures& features) { return features.avx2 && features.fma && features.f16c; },
+     "AVX2, FMA and F16C"},
     {CpuKernels::kPortable, portable_kernels, [](const CpuFeatures&) { return true; }, "nothing"},
 };
 

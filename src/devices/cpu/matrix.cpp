@@ -52,7 +52,7 @@ void run_passes(const TileKernel& kernel, const Product& product, const Part& pa
 
 // Decodes each tile of the part once, for all passes.
 void expand_tiles(const TileKernel& kernel, float* tiles, TileRun& run) {
-  const size_t tile_floats = size_t{run.cols} * kTileRows;
+  const size_t tile_floats = size_t{align_up(run.cols, 4U)} * kTileRows;
   for (uint32_t tile = 0; tile < run.count; ++tile)
     kernel.expand(run.tiles + tile * run.tile_stride, run.cols, tiles + tile * tile_floats);
   run.tiles = reinterpret_cast<const std::byte*>(tiles);

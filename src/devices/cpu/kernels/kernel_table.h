@@ -36,8 +36,8 @@ struct TileRun {
 struct TileKernel {
   uint32_t max_rows;  // most rows of one run
   void (*run)(const TileRun& run);
-  // Writes k's of one tile as an F32 tile; null where decoding on the fly costs nothing. With many
-  // rows a tile is decoded once.
+  // Writes the k's of one tile as an F32 tile; null where decoding on the fly costs nothing. With
+  // many rows a tile is decoded once. `out` has room for `cols` rounded up to a multiple of four.
   void (*expand)(const std::byte* tile, uint32_t cols, float* out);
 };
 

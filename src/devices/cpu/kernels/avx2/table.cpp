@@ -1,0 +1,29 @@
+#include "devices/cpu/kernels/avx2/avx2.h"
+#include "devices/cpu/kernels/portable/portable.h"
+
+namespace smoe::cpu {
+namespace {
+
+constexpr KernelTable kTable = {
+    .name = "AVX2",
+    .tiles = {{avx2::kFloatRows, avx2::run_f32, nullptr},
+              {avx2::kFloatRows, avx2::run_f16, avx2::expand_f16},
+              {avx2::kFloatRows, avx2::run_bf16, nullptr},
+              {avx2::kQ8Rows, avx2::run_q8, nullptr},
+              {avx2::kFloatRows, avx2::run_f8, avx2::expand_f8}},
+    .quantizer = {avx2::kQuantizedBlockBytes, avx2::quantize},
+    .softmax_step = avx2::softmax_step,
+    .add_values = avx2::add_values,
+    .value_rows = avx2::kFloatRows,
+    .normalize = avx2::normalize,
+    .gate = avx2::gate,
+    .rotate = avx2::rotate,
+    // Bound by memory whatever the vector.
+    .add_weighted = portable::add_weighted,
+};
+
+}  // namespace
+
+const KernelTable& avx2_kernels() { return kTable; }
+
+}  // namespace smoe::cpu
