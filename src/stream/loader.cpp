@@ -1,0 +1,174 @@
+#include "stream/loader.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/checksum.h"
+#include "base/clock.h"
+#include "base/units.h"
+
+namespace smoe {
+namespace {
+
+constexpr uint64_t kFirstBackOffNs = 1'000'000;
+constexpr uint64_t kLastBackOffNs = 100'000'000;
+
+uint64_t back_off_ns(int failures) {
+  uint64_t delay = kFirstBackOffNs;
+  for (int i = 1; i < failures && delay < kLastBackOffNs; ++i) delay *= 10;
+  return std::min(delay, kLastBackOffNs);
+}
+
+void add(std::atomic<uint64_t>& counter, uint64_t amount) {
+  counter.fetch_add(amount, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+// A queue may hold jobs that went stale, hence twice the slots: at most one a slot is alive, and a
+// promoted bet leaves one behind only until a reader comes by.
+Loader::Loader(const Catalog& catalog, Ring& ring, Signal& signal, Verify verify, int attempts,
+               unsigned readers)
+    : catalog_(catalog),
+      ring_(ring),
+      signal_(signal),
+      verify_(verify),
+      attempts_(std::max(attempts, 1)),
+      demands_(2 * size_t{ring.slots()} + readers),
+      bets_(2 * size_t{ring.slots()} + readers),
+      completions_(size_t{ring.slots()} + 1),
+      loads_(ring.slots()),
+      checked_(ceil_div(size_t{catalog.records()}, size_t{64})) {}
+
+std::optional<uint32_t> Loader::withdraw_demand() {
+  Job job;
+  while (demands_.pop(job)) {
+    if (ring_.word(job.slot).apply_to(job.reserved, Event::kEvict)) return job.slot;
+  }
+  return {};
+}
+
+Loader::Counters Loader::counters() const {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  return {bets_started_.load(kRelaxed), reads_.load(kRelaxed), bytes_read_.load(kRelaxed),
+          retries_.load(kRelaxed), read_ns_.load(kRelaxed)};
+}
+
+bool Loader::take(ReadRequest& request) {
+  Job job;
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    if (demands_.pop(job)) {
+      if (start(job, true, request)) return true;
+    } else if (!bets_held_.load(std::memory_order_relaxed) && bets_.pop(job)) {
+      if (start(job, false, request)) return true;
+    } else {
+      return false;
+    }
+  }
+  return false;
+}
+
+// The exchange fails for a bet that was promoted and started already, withdrawn, or whose slot went
+// to a demand.
+bool Loader::start(const Job& job, bool urgent, ReadRequest& request) {
+  const std::optional<Slot> loading = ring_.word(job.slot).apply_to(job.reserved, Event::kStart);
+  if (!loading) return false;
+  Load& load = loads_[job.slot];
+  load.record = catalog_.find(loading->key);
+  load.failures = 0;
+  load.urgent = urgent;
+  load.mismatched = false;
+  load.began_ns = now_ns();
+  request = ReadRequest{};
+  request.slot = job.slot;
+  aim_at_record(request);
+  if (!urgent) add(bets_started_, 1);
+  return true;
+}
+
+void Loader::aim_at_record(ReadRequest& request) const {
+  const uint32_t record = loads_[request.slot].record;
+  request.file = catalog_.file(record);
+  request.offset = catalog_.offset(record);
+  request.into = ring_.bytes(request.slot);
+}
+
+bool Loader::finish(ReadRequest& request, const Result<size_t>& got) {
+  if (!got) return retry(request, got.error());
+  if (*got == 0)
+    return retry(request,
+                 {Code::kCorrupt, "the file ends at byte " + std::to_string(request.offset) + ", " +
+                                      std::to_string(request.into.size()) + " more were expected"});
+  SMOE_CHECK(*got <= request.into.size());
+  add(bytes_read_, *got);
+  request.delay_ns = 0;
+  request.offset += *got;
+  request.into = request.into.subspan(*got);
+  if (!request.into.empty()) return true;  // a short read goes on where it broke off
+  add(read_ns_, now_ns() - loads_[request.slot].began_ns);
+  return check(request);
+}
+
+// Starts the record over after a pause. A bet has one attempt: it is cheaper to demand it later.
+bool Loader::retry(ReadRequest& request, Error error) {
+  Load& load = loads_[request.slot];
+  ++load.failures;
+  const int attempts = load.urgent ? attempts_ : 1;
+  if (load.failures < attempts && !stopping_.load(std::memory_order_relaxed)) {
+    add(retries_, 1);
+    aim_at_record(request);
+    request.delay_ns = back_off_ns(load.failures);
+    return true;
+  }
+  add(read_ns_, now_ns() - load.began_ns);
+  const std::string tries =
+      load.failures > 1 ? " (after " + std::to_string(load.failures) + " attempts)" : "";
+  load.error = {error.code, catalog_.name(load.record) + ": " + error.message + tries};
+  return complete(request.slot, false);
+}
+
+bool Loader::needs_check(uint32_t record) const {
+  if (verify_ != Verify::kFirst) return verify_ == Verify::kAlways;
+  return (checked_[record / 64].load(std::memory_order_relaxed) >> (record % 64) & 1U) == 0;
+}
+
+// A mismatch is read again once, from the disk: the page cache or the transfer may be at fault.
+bool Loader::check(ReadRequest& request) {
+  Load& load = loads_[request.slot];
+  if (needs_check(load.record)) {
+    const uint64_t wanted = catalog_.checksum(load.record);
+    const uint64_t found = xxh3_64(ring_.bytes(request.slot));
+    if (found != wanted) {
+      if (!load.mismatched && !stopping_.load(std::memory_order_relaxed)) {
+        load.mismatched = true;
+        load.began_ns = now_ns();
+        add(retries_, 1);
+        aim_at_record(request);
+        request.fresh = true;
+        return true;
+      }
+      load.error = {Code::kCorrupt, catalog_.name(load.record) + ": the checksum is " +
+                                        checksum_text(found) + ", it should be " +
+                                        checksum_text(wanted) +
+                                        " (the file is damaged; shatter the checkpoint again)"};
+      return complete(request.slot, false);
+    }
+    checked_[load.record / 64].fetch_or(uint64_t{1} << (load.record % 64),
+                                        std::memory_order_relaxed);
+  }
+  add(reads_, 1);
+  return complete(request.slot, true);
+}
+
+bool Loader::complete(uint32_t slot, bool filled) {
+  const Load& load = loads_[slot];
+  const Completion completion{slot, filled, load.urgent};
+  const std::optional<Slot> ended =
+      ring_.word(slot).apply(filled ? Event::kFill : Event::kFail, catalog_.key(load.record));
+  SMOE_CHECK(ended);                          // only its loader changes a LOADING slot
+  SMOE_CHECK(completions_.push(completion));  // one a slot at most
+  signal_.raise();
+  return false;
+}
+
+}  // namespace smoe

@@ -1,0 +1,105 @@
+// What happens to one record between the moment when it may be read and the moment when it is READY
+// or given up: the two queues, short reads, retries, the checksum.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "stream/catalog.h"
+#include "stream/reader.h"
+#include "stream/request_queue.h"
+#include "stream/ring.h"
+#include "stream/slot.h"
+#include "stream/streamer.h"
+
+namespace smoe {
+
+class Loader final : public ReadClient {
+ public:
+  // The end of a read, whichever way.
+  struct Completion {
+    uint32_t slot = 0;
+    bool filled = false;
+    bool urgent = false;  // was read as a demand, with all attempts
+  };
+  struct Counters {
+    uint64_t bets = 0;
+    uint64_t reads = 0;
+    uint64_t bytes_read = 0;
+    uint64_t retries = 0;
+    uint64_t read_ns = 0;
+  };
+
+  // Every completion raises `signal`. Lifetime: all three outlive the loader.
+  Loader(const Catalog& catalog, Ring& ring, Signal& signal, Verify verify, int attempts,
+         unsigned readers);
+
+  // Threads: the step's own. False when the queue has no room now.
+  bool queue_demand(Ring::Place place) { return demands_.push({place.slot, place.reserved}); }
+  bool queue_bet(Ring::Place place) { return bets_.push({place.slot, place.reserved}); }
+  // While demands wait for slots no bet is started. True when bets may have waited for this.
+  bool hold_bets(bool held) {
+    return bets_held_.exchange(held, std::memory_order_relaxed) && !held;
+  }
+  // A queued demand that no reader has started, taken out of the queue and its slot emptied.
+  std::optional<uint32_t> withdraw_demand();
+  bool pop(Completion& completion) { return completions_.pop(completion); }
+  // Of a slot that was not filled, until its completion's record is asked for again.
+  const Error& error(uint32_t slot) const { return loads_[slot].error; }
+  // No retry and no new read from now on. Threads: any.
+  void stop() { stopping_.store(true, std::memory_order_relaxed); }
+  // Threads: any.
+  Counters counters() const;
+
+  // Threads: the engine's.
+  bool take(ReadRequest& request) override;
+  bool finish(ReadRequest& request, const Result<size_t>& got) override;
+
+ private:
+  struct Job {
+    uint32_t slot = 0;
+    Slot reserved;  // the slot's word when the job was queued; any change since makes it stale
+  };
+  // Belongs to whoever made the slot LOADING, until its completion is popped.
+  struct Load {
+    uint32_t record = 0;
+    int failures = 0;
+    bool urgent = false;
+    bool mismatched = false;  // a checksum was wrong once
+    uint64_t began_ns = 0;
+    Error error{};
+  };
+
+  bool start(const Job& job, bool urgent, ReadRequest& request);
+  void aim_at_record(ReadRequest& request) const;
+  bool retry(ReadRequest& request, Error error);
+  bool check(ReadRequest& request);
+  bool needs_check(uint32_t record) const;
+  bool complete(uint32_t slot, bool filled);
+
+  const Catalog& catalog_;
+  Ring& ring_;
+  Signal& signal_;
+  const Verify verify_;
+  const int attempts_;
+  RequestQueue<Job> demands_;
+  RequestQueue<Job> bets_;
+  RequestQueue<Completion> completions_;
+  std::vector<Load> loads_;                     // by slot
+  std::vector<std::atomic<uint64_t>> checked_;  // a bit a record: its checksum was right once
+
+  // None of these orders memory: the slot words and the queues do.
+  std::atomic<bool> bets_held_{false};
+  std::atomic<bool> stopping_{false};
+  std::atomic<uint64_t> bets_started_{0};
+  std::atomic<uint64_t> reads_{0};
+  std::atomic<uint64_t> bytes_read_{0};
+  std::atomic<uint64_t> retries_{0};
+  std::atomic<uint64_t> read_ns_{0};
+};
+
+}  // namespace smoe

@@ -1,0 +1,200 @@
+#include "stream/ring.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/units.h"
+
+namespace smoe {
+namespace {
+
+constexpr uint32_t kMinSlots = 2;  // one is computed while the other is read
+
+Status check_slots(const Catalog& catalog, std::span<const uint32_t> slots) {
+  const std::span<const RecordClass> classes = catalog.classes();
+  if (slots.size() != classes.size())
+    return Error{Code::kUsage, "the vault has records of " + std::to_string(classes.size()) +
+                                   " sizes, slots were given for " + std::to_string(slots.size())};
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const uint64_t bytes = classes[i].record_bytes;
+    if (slots[i] < kMinSlots)
+      return Error{Code::kUsage, "the ring needs at least 2 slots of " + format_bytes(bytes) +
+                                     " each (" + format_bytes(kMinSlots * bytes) + "), " +
+                                     std::to_string(slots[i]) + " given"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Ring>> Ring::make(const Catalog& catalog, std::span<const uint32_t> slots) {
+  SMOE_DO(check_slots(catalog, slots));
+  uint64_t total_slots = 0;
+  uint64_t total_bytes = 0;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const auto bytes = checked_mul(slots[i], catalog.classes()[i].record_bytes);
+    const auto sum = bytes ? checked_add(total_bytes, *bytes) : std::nullopt;
+    total_slots += slots[i];
+    if (!sum || total_slots >= kNoSlot)
+      return Error{Code::kNoMemory,
+                   "a ring of " + std::to_string(total_slots) + " slots is larger than any memory"};
+    total_bytes = *sum;
+  }
+  SMOE_TRY(AlignedBuffer memory, AlignedBuffer::allocate(total_bytes));
+  return std::make_unique<Ring>(catalog, slots, std::move(memory));
+}
+
+Ring::Ring(const Catalog& catalog, std::span<const uint32_t> slots, AlignedBuffer memory)
+    : catalog_(catalog),
+      memory_(std::move(memory)),
+      entries_(std::accumulate(slots.begin(), slots.end(), size_t{0})),
+      slot_of_(catalog.records(), kNoSlot),
+      lists_(static_cast<uint32_t>(entries_.size()), 2 * static_cast<uint32_t>(slots.size())) {
+  words_ = std::make_unique<SlotWord[]>(entries_.size());
+  uint32_t slot = 0;
+  uint64_t offset = 0;
+  for (uint32_t i = 0; i < slots.size(); ++i) {
+    const uint64_t bytes = catalog.classes()[i].record_bytes;
+    classes_.push_back({bytes, slot, slots[i], offset, 0, make_lru(this->slots())});
+    for (const uint32_t end = slot + slots[i]; slot < end; ++slot) {
+      entries_[slot].size_class = i;
+      lists_.append(free_list(i), slot);
+    }
+    offset += slots[i] * bytes;
+  }
+}
+
+std::span<std::byte> Ring::bytes(uint32_t slot) const {
+  const SizeClass& own = classes_[entries_[slot].size_class];
+  const uint64_t offset = own.memory_offset + (slot - own.first_slot) * own.record_bytes;
+  return memory_.bytes().subspan(offset, own.record_bytes);
+}
+
+std::string Ring::description() const {
+  std::string text;
+  for (const SizeClass& one : classes_)
+    text += std::to_string(one.slots) + " slots of " + format_bytes(one.record_bytes) + ", ";
+  return text + std::string(classes_.front().eviction->name());
+}
+
+Ring::Place Ring::reserve(uint32_t slot, uint32_t record) {
+  const std::optional<Slot> reserved = words_[slot].apply(Event::kReserve, catalog_.key(record));
+  if (!reserved) return {};
+  leave(slot);
+  Entry& entry = entries_[slot];
+  entry.record = record;
+  entry.in_flight = true;
+  slot_of_[record] = slot;
+  ++in_flight_;
+  return {slot, *reserved};
+}
+
+Ring::Place Ring::take_free(uint32_t size_class, uint32_t record) {
+  const uint32_t list = free_list(size_class);
+  return lists_.empty(list) ? Place{} : reserve(lists_.first(list), record);
+}
+
+Ring::Place Ring::take_old_bet(uint32_t size_class, uint32_t record, uint64_t before_round) {
+  const uint32_t list = bet_list(size_class);
+  while (!lists_.empty(list)) {
+    const uint32_t slot = lists_.first(list);
+    if (entries_[slot].round >= before_round) return {};
+    if (const Place place = reserve(slot, record); place.slot != kNoSlot) return place;
+    lists_.remove(slot);  // its read has started meanwhile; it comes back when it is resident
+    entries_[slot].where = Where::kHeld;
+  }
+  return {};
+}
+
+Ring::Place Ring::take_victim(uint32_t size_class, uint32_t record) {
+  const uint32_t slot = classes_[size_class].eviction->victim(catalog_.key(record));
+  if (slot == kNoSlot) return {};
+  const Place place = reserve(slot, record);
+  SMOE_CHECK(place.slot != kNoSlot);  // an offered slot is resident and has no lease
+  return place;
+}
+
+Ring::Place Ring::take_for_demand(uint32_t record) {
+  const uint32_t size_class = catalog_.size_class(record);
+  Place place = take_free(size_class, record);
+  if (place.slot == kNoSlot) place = take_old_bet(size_class, record, UINT64_MAX);
+  if (place.slot == kNoSlot) place = take_victim(size_class, record);
+  return place;
+}
+
+Ring::Place Ring::take_for_bet(uint32_t record, uint64_t round) {
+  const uint32_t size_class = catalog_.size_class(record);
+  SizeClass& own = classes_[size_class];
+  const uint32_t most = std::min(own.slots / 2, own.slots - kMinSlots);
+  Place place;
+  if (own.bets < most) {
+    place = take_free(size_class, record);
+    if (place.slot == kNoSlot) place = take_old_bet(size_class, record, round);
+    if (place.slot == kNoSlot) place = take_victim(size_class, record);
+  } else {
+    place = take_old_bet(size_class, record, round);
+  }
+  if (place.slot == kNoSlot) return place;
+  Entry& entry = entries_[place.slot];
+  entry.bet = true;
+  entry.round = round;
+  entry.where = Where::kBet;
+  lists_.append(bet_list(size_class), place.slot);
+  ++own.bets;
+  return place;
+}
+
+Ring::Place Ring::take_held(uint32_t slot, uint32_t record) {
+  const Place place = reserve(slot, record);
+  SMOE_CHECK(place.slot != kNoSlot);
+  return place;
+}
+
+void Ring::end_flight(uint32_t slot) {
+  Entry& entry = entries_[slot];
+  SMOE_CHECK(entry.in_flight);
+  entry.in_flight = false;
+  --in_flight_;
+}
+
+bool Ring::hold(uint32_t slot) {
+  Entry& entry = entries_[slot];
+  if (entry.where == Where::kOffered) classes_[entry.size_class].eviction->withdraw(slot);
+  lists_.remove(slot);
+  entry.where = Where::kHeld;
+  if (!entry.bet) return false;
+  entry.bet = false;
+  --classes_[entry.size_class].bets;
+  return true;
+}
+
+void Ring::keep_as_bet(uint32_t slot) {
+  Entry& entry = entries_[slot];
+  SMOE_CHECK(entry.bet);
+  entry.where = Where::kBet;
+  if (!lists_.listed(slot)) lists_.append(bet_list(entry.size_class), slot);
+}
+
+void Ring::offer(uint32_t slot) {
+  Entry& entry = entries_[slot];
+  SMOE_CHECK(entry.where == Where::kHeld);
+  entry.where = Where::kOffered;
+  classes_[entries_[slot].size_class].eviction->offer(slot, catalog_.key(entry.record));
+}
+
+void Ring::release(uint32_t slot) {
+  leave(slot);
+  entries_[slot].where = Where::kFree;
+  lists_.append(free_list(entries_[slot].size_class), slot);
+}
+
+// Ends whatever the slot was for. It is in no list afterwards and no record finds it.
+void Ring::leave(uint32_t slot) {
+  const Entry& entry = entries_[slot];
+  if (entry.where != Where::kFree) slot_of_[entry.record] = kNoSlot;
+  if (entry.in_flight) end_flight(slot);
+  hold(slot);
+}
+
+}  // namespace smoe

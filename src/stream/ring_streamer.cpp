@@ -1,0 +1,323 @@
+#include "stream/ring_streamer.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/units.h"
+
+namespace smoe {
+namespace {
+
+void add(std::atomic<uint64_t>& counter, uint64_t amount) {
+  counter.fetch_add(amount, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RingStreamer>> RingStreamer::make(Catalog catalog,
+                                                         const StreamerOptions& options,
+                                                         std::unique_ptr<Reader> reader) {
+  auto records = std::make_unique<Catalog>(std::move(catalog));
+  SMOE_TRY(auto ring, Ring::make(*records, options.slots));
+  return std::make_unique<RingStreamer>(std::move(records), std::move(ring), options,
+                                        std::move(reader));
+}
+
+RingStreamer::RingStreamer(std::unique_ptr<Catalog> catalog, std::unique_ptr<Ring> ring,
+                           const StreamerOptions& options, std::unique_ptr<Reader> reader)
+    : catalog_(std::move(catalog)),
+      ring_(std::move(ring)),
+      loader_(*catalog_, *ring_, signal_, options.verify, options.attempts, options.readers),
+      demands_(*catalog_),
+      readers_(options.readers),
+      timeout_ns_(options.read_timeout_ns),
+      reader_(std::move(reader)) {
+  if (timeout_ns_ > 0) timer_.emplace(signal_);
+  reader_->start(loader_);
+}
+
+RingStreamer::~RingStreamer() {
+  loader_.stop();
+  reader_->stop();
+}
+
+// Residents first, so that no missing record takes the slot of one that comes later in `keys`.
+void RingStreamer::demand(std::span<const ExpertKey> keys) {
+  drain();
+  for (const ExpertKey key : keys) {
+    const uint32_t record = catalog_->find(key);
+    demands_.add(record);
+    if (const uint32_t slot = ring_->slot_of(record); slot != kNoSlot) join(record, slot);
+  }
+  for (const ExpertKey key : keys) {
+    const uint32_t record = catalog_->find(key);
+    if (ring_->slot_of(record) == kNoSlot) find_slot(record);
+  }
+  add(demanded_, keys.size());
+  wake_reader();
+}
+
+// A record that is resident, or whose read is under way or queued.
+void RingStreamer::join(uint32_t record, uint32_t slot) {
+  const bool was_bet = ring_->hold(slot);
+  if (!ring_->in_flight(slot)) {
+    demands_.set_ready(record);
+    add(hits_, 1);
+  } else if (promote(slot)) {
+    return;
+  } else {
+    add(joins_, 1);
+  }
+  if (was_bet) add(bets_used_, 1);
+}
+
+// A slot now, or a place among those that wait. Records that were demanded earlier go first.
+void RingStreamer::find_slot(uint32_t record) {
+  if (demands_.first_waiting(catalog_->size_class(record)) == kNoRecord &&
+      read_into(ring_->take_for_demand(record)))
+    return;
+  demands_.set_waiting(record);
+}
+
+// False when there is no slot. A queue without room, which only a reader that was stopped in the
+// middle of taking a job can cause, counts as none: that job's end makes room.
+bool RingStreamer::read_into(Ring::Place place) {
+  if (place.slot == kNoSlot) return false;
+  if (!loader_.queue_demand(place)) {
+    SMOE_CHECK(ring_->word(place.slot).apply_to(place.reserved, Event::kEvict));
+    ring_->release(place.slot);
+    return false;
+  }
+  ++queued_;
+  return true;
+}
+
+// Moves a queued bet among the demands. False when its read has begun: then it is joined. The job
+// that stays in the queue of bets is stale once this one has started, and the other way round.
+bool RingStreamer::promote(uint32_t slot) {
+  const Slot now = ring_->word(slot).load();
+  if (now.phase != Phase::kEmpty || !loader_.queue_demand({slot, now})) return false;
+  ++queued_;
+  return true;
+}
+
+void RingStreamer::bet(std::span<const ExpertKey> keys) {
+  drain();
+  if (demands_.waiting() > 0) return;
+  ++bet_round_;
+  for (const ExpertKey key : keys) {
+    const uint32_t record = catalog_->find(key);
+    if (ring_->slot_of(record) != kNoSlot) continue;
+    const Ring::Place place = ring_->take_for_bet(record, bet_round_);
+    if (place.slot == kNoSlot) continue;
+    if (!loader_.queue_bet(place)) {
+      SMOE_CHECK(ring_->word(place.slot).apply_to(place.reserved, Event::kEvict));
+      ring_->release(place.slot);
+      break;
+    }
+    ++queued_;
+  }
+  wake_reader();
+}
+
+Result<Lease> RingStreamer::next_ready(Pick pick) {
+  SMOE_CHECK(demands_.outstanding() > 0);
+  uint64_t wait_began = 0;
+  uint64_t arrivals = arrivals_;
+  uint64_t deadline = 0;
+  for (;;) {
+    const uint32_t seen = signal_.seen();
+    drain();
+    if (std::optional<Result<Lease>> result = try_lend(pick)) {
+      if (wait_began != 0) add(wait_ns_, now_ns() - wait_began);
+      if (timer_) timer_->clear();
+      return std::move(*result);
+    }
+    const uint64_t now = now_ns();
+    if (wait_began == 0) wait_began = now;
+    if (timer_ && (deadline == 0 || arrivals != arrivals_)) {
+      arrivals = arrivals_;
+      deadline = now + timeout_ns_;
+      timer_->set(deadline);
+    } else if (timer_ && now >= deadline) {
+      failure_ = late();
+      continue;
+    }
+    signal_.wait(seen);
+  }
+}
+
+// Nothing when it is worth waiting.
+std::optional<Result<Lease>> RingStreamer::try_lend(Pick pick) {
+  if (cancelled_.load(std::memory_order_relaxed))
+    return Error{Code::kCancelled, "reading experts was cancelled"};
+  if (failure_) return *failure_;
+  uint32_t record = demands_.first_ready();
+  if (pick == Pick::kFirst) {
+    record = demands_.first();
+    if (demands_.state(record) != Demands::State::kReady) {
+      read_in_order();
+      record = kNoRecord;
+    }
+  }
+  if (record != kNoRecord) return lend(record);
+  if (ring_->in_flight() == 0) return no_slot_left();
+  return {};
+}
+
+Lease RingStreamer::lend(uint32_t record) {
+  const uint32_t slot = ring_->slot_of(record);
+  const ExpertKey key = catalog_->key(record);
+  SMOE_CHECK(ring_->word(slot).apply(Event::kPin, key));
+  demands_.remove(record);
+  return {this, slot, key, ring_->bytes(slot)};
+}
+
+void RingStreamer::release(uint32_t slot) {
+  const ExpertKey key = catalog_->key(ring_->record_of(slot));
+  const std::optional<Slot> left = ring_->word(slot).apply(Event::kUnpin, key);
+  SMOE_CHECK(left);
+  if (left->pins == 0) settle(slot);
+  drain();
+}
+
+// A resident slot without lease: kept while its record is demanded, else anybody's.
+void RingStreamer::settle(uint32_t slot) {
+  if (demands_.state(ring_->record_of(slot)) == Demands::State::kNone) ring_->offer(slot);
+}
+
+void RingStreamer::drain() {
+  Loader::Completion end;
+  while (loader_.pop(end)) on_end(end);
+  give_slots();
+}
+
+void RingStreamer::on_end(const Loader::Completion& end) {
+  const uint32_t slot = end.slot;
+  const uint32_t record = ring_->record_of(slot);
+  const bool demanded = demands_.state(record) == Demands::State::kReading;
+  ring_->end_flight(slot);
+  if (!end.filled) {
+    ring_->release(slot);
+    if (demanded && end.urgent) {
+      if (!failure_) failure_ = loader_.error(slot);
+      demands_.set_failed(record);
+    } else if (demanded) {
+      demands_.set_waiting(record);  // a bet that was joined: now it has a demand's attempts
+    }
+  } else if (demanded) {
+    demands_.set_ready(record);
+    ++arrivals_;
+  } else if (ring_->is_bet(slot)) {
+    ring_->keep_as_bet(slot);
+  } else {
+    ring_->offer(slot);
+  }
+}
+
+void RingStreamer::give_slots() {
+  if (demands_.waiting() == 0) return;
+  for (uint32_t i = 0; i < catalog_->classes().size(); ++i) {
+    for (uint32_t record = demands_.first_waiting(i); record != kNoRecord;
+         record = demands_.first_waiting(i)) {
+      if (!read_into(ring_->take_for_demand(record))) break;
+      demands_.set_reading(record);
+    }
+  }
+  wake_reader();
+}
+
+// The caller takes records in order and has to wait for the first, while records demanded later may
+// sit in all slots, where they keep the earlier ones out. They give way, the last one first, until
+// the readers have work; the first record gets its slot in any case.
+void RingStreamer::read_in_order() {
+  for (uint32_t i = 0; i < catalog_->classes().size(); ++i) {
+    for (uint32_t record = demands_.first_waiting(i); record != kNoRecord;
+         record = demands_.first_waiting(i)) {
+      if (record != demands_.first() && ring_->in_flight() >= readers_) break;
+      if (!take_from_later(record)) break;
+    }
+  }
+  wake_reader();
+}
+
+bool RingStreamer::take_from_later(uint32_t record) {
+  for (uint32_t later = demands_.before(kNoRecord); later != record;
+       later = demands_.before(later)) {
+    if (demands_.state(later) != Demands::State::kReady) continue;
+    if (catalog_->size_class(later) != catalog_->size_class(record)) continue;
+    const uint32_t slot = ring_->slot_of(later);
+    if (ring_->word(slot).load().pins > 0) continue;
+    demands_.set_waiting(later);  // it is read again
+    if (!read_into(ring_->take_held(slot, record))) return false;
+    demands_.set_reading(record);
+    return true;
+  }
+  return false;
+}
+
+void RingStreamer::abandon() {
+  while (const std::optional<uint32_t> slot = loader_.withdraw_demand()) ring_->release(*slot);
+  for (uint32_t record = demands_.first(); record != kNoRecord; record = demands_.first()) {
+    const bool ready = demands_.state(record) == Demands::State::kReady;
+    demands_.remove(record);
+    const uint32_t slot = ring_->slot_of(record);
+    if (ready && ring_->word(slot).load().pins == 0) ring_->offer(slot);
+  }
+  failure_.reset();
+  wake_reader();
+}
+
+// After every change of what readers may take.
+void RingStreamer::wake_reader() {
+  if (loader_.hold_bets(demands_.waiting() > 0)) queued_ += ring_->slots();
+  if (queued_ > 0) reader_->wake(std::exchange(queued_, 0));
+}
+
+void RingStreamer::cancel() {
+  cancelled_.store(true, std::memory_order_relaxed);
+  signal_.raise();
+}
+
+void RingStreamer::clear_cancel() { cancelled_.store(false, std::memory_order_relaxed); }
+
+bool RingStreamer::resident(ExpertKey key) const {
+  const uint32_t slot = ring_->slot_of(catalog_->find(key));
+  return slot != kNoSlot && !ring_->in_flight(slot);
+}
+
+StreamStats RingStreamer::stats() const {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  const Loader::Counters loads = loader_.counters();
+  StreamStats stats;
+  stats.demands = demanded_.load(kRelaxed);
+  stats.hits = hits_.load(kRelaxed);
+  stats.joins = joins_.load(kRelaxed);
+  stats.bets = loads.bets;
+  stats.bets_used = bets_used_.load(kRelaxed);
+  stats.reads = loads.reads;
+  stats.bytes_read = loads.bytes_read;
+  stats.retries = loads.retries;
+  stats.read_ns = loads.read_ns;
+  stats.wait_ns = wait_ns_.load(kRelaxed);
+  return stats;
+}
+
+std::string RingStreamer::description() const {
+  return reader_->description() + ", " + ring_->description();
+}
+
+// Only a caller that holds leases can get here: with none, a demanded record is ready or in flight.
+Error RingStreamer::no_slot_left() const {
+  return {Code::kUsage, catalog_->name(demands_.first()) +
+                            ": cannot be read while all slots of its size are lent"};
+}
+
+Error RingStreamer::late() const {
+  return {Code::kIo, catalog_->name(demands_.first()) + ": not read within " +
+                         std::to_string(timeout_ns_ / 1'000'000) +
+                         " ms (the disk does not answer)"};
+}
+
+}  // namespace smoe

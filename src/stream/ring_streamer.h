@@ -1,0 +1,94 @@
+// The Streamer: demands and bets of the step's thread, matched with slots of the ring and with the
+// reads of an engine.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "stream/catalog.h"
+#include "stream/deadline_timer.h"
+#include "stream/demands.h"
+#include "stream/loader.h"
+#include "stream/reader.h"
+#include "stream/ring.h"
+#include "stream/streamer.h"
+
+namespace smoe {
+
+// The step's thread alone decides which record gets which slot; the engine's threads report ends of
+// reads through a queue, which every call of the step's thread empties first.
+class RingStreamer final : public Streamer {
+ public:
+  // As Streamer::open, reading through `reader`, which was not started yet.
+  static Result<std::unique_ptr<RingStreamer>> make(Catalog catalog, const StreamerOptions& options,
+                                                    std::unique_ptr<Reader> reader);
+  // For make(), which has made the ring. Lifetime: `ring` refers to `*catalog`.
+  RingStreamer(std::unique_ptr<Catalog> catalog, std::unique_ptr<Ring> ring,
+               const StreamerOptions& options, std::unique_ptr<Reader> reader);
+  // Waits for the reads under way, as they write into the ring.
+  ~RingStreamer() override;
+  RingStreamer(const RingStreamer&) = delete;
+  RingStreamer& operator=(const RingStreamer&) = delete;
+
+  void demand(std::span<const ExpertKey> keys) override;
+  void bet(std::span<const ExpertKey> keys) override;
+  Result<Lease> next_ready(Pick pick) override;
+  size_t outstanding() const override { return demands_.outstanding(); }
+  void abandon() override;
+  void cancel() override;
+  void clear_cancel() override;
+  bool resident(ExpertKey key) const override;
+  StreamStats stats() const override;
+  std::span<std::byte> memory() override { return ring_->memory(); }
+  std::string description() const override;
+
+ private:
+  void release(uint32_t slot) override;
+
+  void join(uint32_t record, uint32_t slot);
+  void find_slot(uint32_t record);
+  bool read_into(Ring::Place place);
+  bool promote(uint32_t slot);
+  void drain();
+  void on_end(const Loader::Completion& end);
+  void give_slots();
+  void read_in_order();
+  bool take_from_later(uint32_t record);
+  void settle(uint32_t slot);
+  void wake_reader();
+  std::optional<Result<Lease>> try_lend(Pick pick);
+  Lease lend(uint32_t record);
+  Error no_slot_left() const;
+  Error late() const;
+
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<Ring> ring_;
+  Signal signal_;  // raised by every ending that next_ready() may wait for
+  Loader loader_;
+  Demands demands_;
+  std::optional<Error> failure_;  // of the demands that are outstanding
+  uint64_t bet_round_ = 0;
+  uint32_t queued_ = 0;    // reads queued since the readers were woken
+  uint64_t arrivals_ = 0;  // demanded records that became READY
+  const uint32_t readers_;
+  const uint64_t timeout_ns_;
+  std::atomic<bool> cancelled_{false};  // relaxed: signal_ orders it
+
+  // Read by stats() in other threads; they order nothing.
+  std::atomic<uint64_t> demanded_{0};
+  std::atomic<uint64_t> hits_{0};
+  std::atomic<uint64_t> joins_{0};
+  std::atomic<uint64_t> bets_used_{0};
+  std::atomic<uint64_t> wait_ns_{0};
+
+  // Last, so that their threads end before anything that they use.
+  std::optional<DeadlineTimer> timer_;
+  std::unique_ptr<Reader> reader_;
+};
+
+}  // namespace smoe

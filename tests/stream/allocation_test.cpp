@@ -1,0 +1,50 @@
+// After open() a step's calls allocate nothing.
+#include <gtest/gtest.h>
+
+#include "stream/streamer.h"
+#include "stream/vault_fixture.h"
+#include "support/allocation_counter.h"
+
+namespace smoe {
+namespace {
+
+TEST(Streamer, AllocatesNothingInAStep) {
+  test::TestVault vault;
+  vault.add_layer(0, 64).add_layer(1, 16, 64);
+  StreamerOptions options;
+  options.slots = {6, 4};
+  options.read_timeout_ns = 60'000'000'000;
+  const auto streamer = test::opened(vault, options);
+  std::vector<ExpertKey> keys = test::experts(0, 0, 64);
+  for (const ExpertKey one : test::experts(1, 0, 16)) keys.push_back(one);
+
+  test::start_counting_allocations();
+  uint64_t lent = 0;
+  for (int step = 0; step < 10; ++step) {
+    streamer->demand(keys);
+    streamer->bet(std::span(keys).first(8));
+    while (streamer->outstanding() > (step % 3 == 0 ? 10U : 0U)) {
+      const auto pick = step % 2 == 0 ? Streamer::Pick::kAny : Streamer::Pick::kFirst;
+      if (streamer->next_ready(pick)) ++lent;
+    }
+    streamer->bet(std::span(keys).last(8));
+    if (step % 3 == 0) streamer->abandon();
+    static_cast<void>(streamer->stats());
+  }
+  EXPECT_EQ(test::stop_counting_allocations(), 0U);
+  EXPECT_EQ(lent, 6U * 80 + 4U * 70);
+}
+
+// So that the zero above means something.
+TEST(Streamer, CountsWhatItDoesAllocateAtOpen) {
+  test::TestVault vault;
+  vault.add_layer(0, 8);
+  StreamerOptions options;
+  options.slots = {2};
+  test::start_counting_allocations();
+  const auto streamer = test::opened(vault, options);
+  EXPECT_GT(test::stop_counting_allocations(), 10U) << "or the counter does not count";
+}
+
+}  // namespace
+}  // namespace smoe
