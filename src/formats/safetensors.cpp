@@ -18,6 +18,8 @@ constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the reference implementati
 constexpr size_t kMaxTensors = 1'000'000;
 constexpr size_t kMaxMetadata = 10'000;  // a map entry takes far more memory than its text
 constexpr size_t kMaxRank = 8;
+constexpr size_t kShortestEntry =
+    std::string_view(R"("":{"dtype":"U8","shape":[],"data_offsets":[0,0]})").size();
 
 Error corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}; }
 
@@ -72,7 +74,8 @@ class HeaderReader {
     const size_t members = count_members(text_);
     if (members > kMaxTensors + 1)
       return corrupt("more than " + std::to_string(kMaxTensors) + " tensors");
-    to.tensors.reserve(members);
+    // Text that only looks like many tensors must not reserve more than real ones could fill.
+    to.tensors.reserve(std::min(members, text_.size() / kShortestEntry));
     SMOE_DO(cursor_.expect('{'));
     bool has_metadata = false;
     for (bool first = true; !cursor_.take('}'); first = false) {
