@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/units.h"
+#include "formats/sealed_file.h"
 #include "support/temp_dir.h"
 
 namespace smoe {
@@ -22,7 +23,7 @@ using testing::HasSubstr;
 // name → text; every byte of a tensor is one character of its text.
 using Tensors = std::map<std::string, std::string>;
 
-void put(const fs::path& path, const std::string& text) { ASSERT_TRUE(replace_file(path, text)); }
+using test::put;
 
 void put_shard(const fs::path& path, const Tensors& tensors) {
   std::vector<TensorInfo> infos;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "formats/sealed_file.h"
 #include "support/temp_dir.h"
 
 namespace smoe {
@@ -234,7 +235,7 @@ TEST(SafetensorsFile, NamesThePathWhenTheFileIsCutOff) {
   const TempDir dir;
   const std::string file = file_with(tensor("U8", "4", "0,4"), 4);
   for (size_t length = 0; length < file.size(); ++length) {
-    ASSERT_TRUE(replace_file(dir / "cut.safetensors", std::string(file, 0, length)));
+    test::put(dir / "cut.safetensors", std::string(file, 0, length));
     const auto opened = SafetensorsFile::open(dir / "cut.safetensors");
     ASSERT_FALSE(opened) << length;
     EXPECT_THAT(opened.error().message, HasSubstr("cut.safetensors: "));

@@ -5,13 +5,12 @@
 
 #include "base/checksum.h"
 #include "base/units.h"
-#include "formats/folder_file.h"
+#include "formats/sealed_file.h"
 #include "support/temp_dir.h"
 
 namespace smoe {
 namespace {
 
-namespace fs = std::filesystem;
 using test::TempDir;
 using testing::HasSubstr;
 
@@ -61,7 +60,7 @@ std::string small_scout() {
 }
 
 Result<ScoutFile> opened(const TempDir& dir, const std::string& bytes) {
-  EXPECT_TRUE(replace_file(dir / "scout.safetensors", bytes));
+  test::put(dir / "scout.safetensors", bytes);
   return ScoutFile::open(dir / "scout.safetensors");
 }
 
@@ -71,16 +70,8 @@ std::string refusal(const TempDir& dir, const std::string& bytes) {
   return scout ? "accepted" : scout.error().message;
 }
 
-// The header's text replaced and sealed again.
-std::string changed(std::string file, const std::string& from, const std::string& to) {
-  const size_t at = file.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  EXPECT_EQ(from.size(), to.size());
-  file.replace(at, from.size(), to);
-  const std::string head = file.substr(0, planned_info().tensors[0].offset);
-  const std::string key = "\"header_checksum\":\"";
-  file.replace(file.find(key) + key.size(), 16, header_checksum(head).value());
-  return file;
+std::string changed(const std::string& file, const std::string& from, const std::string& to) {
+  return test::resealed(file, planned_info().tensors[0].offset, from, to);
 }
 
 TEST(ScoutFile, ReadsBackWhatWasWritten) {
@@ -173,19 +164,11 @@ TEST(PlanScout, RefusesTensorsThatNoScoutCanHold) {
 TEST(ScoutFile, DetectsEverySingleFlippedBit) {
   const TempDir dir;
   const std::string file = small_scout();
-  ASSERT_TRUE(opened(dir, file));
-  const fs::path path = dir / "scout.safetensors";
-  const auto bytes = std::as_bytes(std::span(file));
-  auto disk = File::create(path);
-  ASSERT_TRUE(disk->write_at(0, bytes));
-  const ScoutInfo info = ScoutFile::open(path)->info();
-  for (size_t at = 0; at < info.tensors[0].offset; ++at)
-    for (unsigned bit = 0; bit < 8; ++bit) {
-      const std::byte flipped = bytes[at] ^ std::byte(1U << bit);
-      ASSERT_TRUE(disk->write_at(at, {&flipped, 1}));
-      ASSERT_FALSE(ScoutFile::open(path)) << "byte " << at << " bit " << bit;
-      ASSERT_TRUE(disk->write_at(at, bytes.subspan(at, 1)));
-    }
+  const auto scout = opened(dir, file);
+  ASSERT_TRUE(scout);
+  const ScoutInfo& info = scout->info();
+  test::expect_every_flip_is_seen(file, scout->data_begin(), scout->path(),
+                                  [&] { return ScoutFile::open(scout->path()).has_value(); });
   for (const ScoutTensor& tensor : info.tensors) {
     std::string data = file.substr(tensor.offset, tensor.bytes);
     for (char& byte : data)

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "formats/folder_file.h"
+#include "formats/sealed_file.h"
 #include "support/temp_dir.h"
 
 namespace smoe {
@@ -49,7 +50,7 @@ std::string small_vault() {
 
 Result<VaultFile> opened(const TempDir& dir, const std::string& bytes) {
   const fs::path path = dir / "layer-00007.safetensors";
-  EXPECT_TRUE(replace_file(path, bytes));
+  test::put(path, bytes);
   return VaultFile::open(path);
 }
 
@@ -59,17 +60,8 @@ std::string refusal(const TempDir& dir, const std::string& bytes) {
   return vault ? "accepted" : vault.error().message;
 }
 
-// The header's text replaced and sealed again, as somebody who knows the format would.
-std::string changed(std::string file, const std::string& from, const std::string& to) {
-  const size_t at = file.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  EXPECT_EQ(from.size(), to.size());
-  file.replace(at, from.size(), to);
-  const std::string head =
-      file.substr(0, file.size() - kExperts * small_info().record.record_bytes);
-  const std::string key = "\"header_checksum\":\"";
-  file.replace(file.find(key) + key.size(), 16, header_checksum(head).value());
-  return file;
+std::string changed(const std::string& file, const std::string& from, const std::string& to) {
+  return test::resealed(file, file.size() - kExperts * small_info().record.record_bytes, from, to);
 }
 
 TEST(VaultFile, ReadsBackWhatWasWritten) {
@@ -123,21 +115,12 @@ TEST(VaultHeader, RefusesToDescribeWhatItDoesNotKnow) {
 // checksum.
 TEST(VaultFile, DetectsEverySingleFlippedBit) {
   const TempDir dir;
-  std::string file = small_vault();
+  const std::string file = small_vault();
   const auto vault = opened(dir, file);
   ASSERT_TRUE(vault);
-  const VaultInfo info = vault->info();
-  const fs::path path = vault->path();
-  auto disk = File::create(path);
-  ASSERT_TRUE(disk->write_at(0, bytes_of(file)));
-  for (size_t at = 0; at < info.data_begin; ++at)
-    for (unsigned bit = 0; bit < 8; ++bit) {
-      const std::byte flipped = static_cast<std::byte>(file[at]) ^ std::byte(1U << bit);
-      ASSERT_TRUE(disk->write_at(at, {&flipped, 1}));
-      ASSERT_FALSE(VaultFile::open(path)) << "byte " << at << " bit " << bit;
-      ASSERT_TRUE(disk->write_at(at, bytes_of(file).subspan(at, 1)));
-    }
-  ASSERT_TRUE(VaultFile::open(path));
+  const VaultInfo& info = vault->info();
+  test::expect_every_flip_is_seen(file, info.data_begin, vault->path(),
+                                  [&] { return VaultFile::open(vault->path()).has_value(); });
 
   std::string record = file.substr(info.offset_of(1), info.record.record_bytes);
   for (char& byte : record)
