@@ -41,8 +41,8 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:
   using Base::Base;
   Result() requires std::is_void_v<T> : Base() {}
-  Result(Error error)
-      : Base(tl::unexpect, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): an error is returned as it stands
+  Result(Error error) : Base(tl::unexpect, std::move(error)) {}
 };
 
 using Status = Result<void>;
