@@ -72,7 +72,10 @@ bool Loader::take(ReadRequest& request) {
 // to a demand.
 bool Loader::start(const Job& job, bool urgent, ReadRequest& request) {
   const std::optional<Slot> loading = ring_.word(job.slot).apply_to(job.reserved, Event::kStart);
-  if (!loading) return false;
+  if (!loading) {
+    signal_.raise();  // the step may be waiting for room in the queue
+    return false;
+  }
   Load& load = loads_[job.slot];
   load.record = catalog_.find(loading->key);
   load.failures = 0;

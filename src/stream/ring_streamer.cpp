@@ -80,13 +80,13 @@ void RingStreamer::find_slot(uint32_t record) {
   demands_.set_waiting(record);
 }
 
-// False when there is no slot. A queue without room, which only a reader that was stopped in the
-// middle of taking a job can cause, counts as none: that job's end makes room.
+// False when there is no slot, or no room in the queue. The latter only happens while a reader is
+// held up in the middle of taking a job; it raises the signal when it goes on.
 bool RingStreamer::read_into(Ring::Place place) {
   if (place.slot == kNoSlot) return false;
-  if (!loader_.queue_demand(place)) {
-    SMOE_CHECK(ring_->word(place.slot).apply_to(place.reserved, Event::kEvict));
-    ring_->release(place.slot);
+  queue_was_full_ = !loader_.queue_demand(place);
+  if (queue_was_full_) {
+    take_back(place);
     return false;
   }
   ++queued_;
@@ -95,10 +95,21 @@ bool RingStreamer::read_into(Ring::Place place) {
 
 // Moves a queued bet among the demands. False when its read has begun: then it is joined. The job
 // that stays in the queue of bets is stale once this one has started, and the other way round.
+// Without room in the queue the bet loses its slot, and the demand finds one like any other.
 bool RingStreamer::promote(uint32_t slot) {
   const Slot now = ring_->word(slot).load();
-  if (now.phase != Phase::kEmpty || !loader_.queue_demand({slot, now})) return false;
-  ++queued_;
+  if (now.phase != Phase::kEmpty) return false;
+  if (loader_.queue_demand({slot, now})) {
+    ++queued_;
+    return true;
+  }
+  return take_back({slot, now});
+}
+
+// Gives up a reservation that no reader has started. False when one has.
+bool RingStreamer::take_back(Ring::Place place) {
+  if (!ring_->word(place.slot).apply_to(place.reserved, Event::kEvict)) return false;
+  ring_->release(place.slot);
   return true;
 }
 
@@ -112,8 +123,7 @@ void RingStreamer::bet(std::span<const ExpertKey> keys) {
     const Ring::Place place = ring_->take_for_bet(record, bet_round_);
     if (place.slot == kNoSlot) continue;
     if (!loader_.queue_bet(place)) {
-      SMOE_CHECK(ring_->word(place.slot).apply_to(place.reserved, Event::kEvict));
-      ring_->release(place.slot);
+      take_back(place);
       break;
     }
     ++queued_;
@@ -162,7 +172,7 @@ std::optional<Result<Lease>> RingStreamer::try_lend(Pick pick) {
     }
   }
   if (record != kNoRecord) return lend(record);
-  if (ring_->in_flight() == 0) return no_slot_left();
+  if (ring_->in_flight() == 0 && !queue_was_full_) return no_slot_left();
   return {};
 }
 
@@ -188,6 +198,7 @@ void RingStreamer::settle(uint32_t slot) {
 }
 
 void RingStreamer::drain() {
+  queue_was_full_ = false;
   Loader::Completion end;
   while (loader_.pop(end)) on_end(end);
   give_slots();

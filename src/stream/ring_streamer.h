@@ -54,6 +54,7 @@ class RingStreamer final : public Streamer {
   void find_slot(uint32_t record);
   bool read_into(Ring::Place place);
   bool promote(uint32_t slot);
+  bool take_back(Ring::Place place);
   void drain();
   void on_end(const Loader::Completion& end);
   void give_slots();
@@ -73,6 +74,7 @@ class RingStreamer final : public Streamer {
   Demands demands_;
   std::optional<Error> failure_;  // of the demands that are outstanding
   uint64_t bet_round_ = 0;
+  bool queue_was_full_ = false;
   uint32_t queued_ = 0;    // reads queued since the readers were woken
   uint64_t arrivals_ = 0;  // demanded records that became READY
   const uint32_t readers_;

@@ -29,8 +29,9 @@ struct StreamerOptions {
   unsigned readers = 4;  // threads that read
   Verify verify = Verify::kFirst;
   int attempts = 3;  // of a failed read, with back-off
-  uint64_t read_timeout_ns =
-      0;               // a demanded record later than this fails its request; 0: no deadline
+  // next_ready() fails when it has waited so long without a demanded record arriving; 0: no
+  // deadline.
+  uint64_t read_timeout_ns = 0;
   bool direct = true;  // O_DIRECT where the file system has it
 };
 

@@ -35,15 +35,31 @@ TEST(Streamer, AllocatesNothingInAStep) {
   EXPECT_EQ(lent, 6U * 80 + 4U * 70);
 }
 
-// So that the zero above means something.
-TEST(Streamer, CountsWhatItDoesAllocateAtOpen) {
+// K7: whichever allocation of open() fails, the outcome is an error or a streamer that works.
+TEST(Streamer, SurvivesEachFailingAllocationOfOpen) {
   test::TestVault vault;
   vault.add_layer(0, 8);
   StreamerOptions options;
   options.slots = {2};
+  options.read_timeout_ns = 60'000'000'000;
   test::start_counting_allocations();
-  const auto streamer = test::opened(vault, options);
-  EXPECT_GT(test::stop_counting_allocations(), 10U) << "or the counter does not count";
+  test::opened(vault, options).reset();
+  const uint64_t allocations = test::stop_counting_allocations();
+  ASSERT_GT(allocations, 10U) << "or the counter does not count";
+
+  uint64_t failed = 0;
+  for (uint64_t n = 1; n <= allocations; ++n) {
+    test::fail_allocation(n);
+    const auto streamer = Streamer::open(vault.files(), options);
+    test::fail_allocation(0);
+    if (streamer) {
+      EXPECT_EQ(test::take_all(**streamer, vault, test::experts(0, 0, 8)).size(), 8U);
+    } else {
+      EXPECT_EQ(streamer.error().code, Code::kNoMemory);
+      ++failed;
+    }
+  }
+  EXPECT_GT(failed, allocations / 2);
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST_P(AnyPattern, OfDemandsBetsPicksAndLeasesIsServed) {
   options.readers = GetParam().readers;
   const auto streamer = opened(vault, options);
   Rng rng(17);
-  for (int step = 0; step < 150; ++step) {
+  for (int step = 0; step < 60; ++step) {
     std::shuffle(all.begin(), all.end(), std::minstd_rand(static_cast<unsigned>(rng.next())));
     std::set<ExpertKey> wanted(all.begin(), all.begin() + 1 + static_cast<int>(rng.below(40)));
     streamer->demand(
