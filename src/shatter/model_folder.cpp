@@ -36,6 +36,9 @@ Result<bool> is_finished(const fs::path& path, uint64_t fingerprint, FolderState
     return true;
   }
   if (file.error().code == Code::kNotFound) return false;
+  if (file.error().code == Code::kUnsupported)
+    return Error{Code::kUnsupported,
+                 file.error().message + "; choose a new folder, or remove this one first"};
   if (file.error().code != Code::kCorrupt) return file.error();
   state.notes.push_back(file.error().message + "; written again");
   return false;

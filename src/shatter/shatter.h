@@ -30,8 +30,9 @@ struct ShatterProgress {
 struct ShatterOptions {
   Quant quant = Quant::kExact;
   unsigned threads = 1;
-  std::function<void(const ShatterProgress&)> progress;  // called from the shattering thread, often
-  const std::atomic<bool>* cancelled = nullptr;          // looked at between records: kCancelled
+  std::function<void(const ShatterProgress&)> progress =
+      {};                                        // called from the shattering thread, often
+  const std::atomic<bool>* cancelled = nullptr;  // looked at between records: kCancelled
 };
 
 struct ShatterReport {

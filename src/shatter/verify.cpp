@@ -48,7 +48,6 @@ class Verifier {
       return Error{Code::kNotFound,
                    model_.string() + ": holds no finished model (there is no " + kScoutFileName +
                        "); shatter the checkpoint, which goes on where it stopped"};
-    if (!scout && scout.error().code != Code::kCorrupt) return std::move(scout).error();
     ++report_.files;
     if (scout) {
       add_scout(*scout);
