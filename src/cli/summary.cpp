@@ -1,0 +1,177 @@
+#include "cli/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "base/system_memory.h"
+#include "base/thread_pool.h"
+#include "base/units.h"
+#include "devices/cpu/cpu_device.h"
+#include "engine/engine.h"
+#include "formats/checkpoint.h"
+#include "shatter/plan.h"
+
+namespace smoe::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Planner = std::function<Result<MemoryPlan>(const EngineOptions& options)>;
+
+// "layer.17.attention.q" becomes "layer.*.attention.q".
+std::string without_layer(std::string_view name) {
+  constexpr std::string_view kLayer = "layer.";
+  if (!name.starts_with(kLayer)) return std::string(name);
+  const size_t end = name.find('.', kLayer.size());
+  return fmt::format("{}*{}", kLayer, end == std::string_view::npos ? "" : name.substr(end));
+}
+
+void add(std::vector<TensorGroup>& groups, TensorGroup tensor) {
+  const auto same = std::find_if(groups.begin(), groups.end(), [&](const TensorGroup& group) {
+    return group.name == tensor.name && group.format == tensor.format &&
+           group.rows == tensor.rows && group.cols == tensor.cols;
+  });
+  if (same == groups.end()) {
+    groups.push_back(std::move(tensor));
+    return;
+  }
+  same->count += tensor.count;
+  same->bytes += tensor.bytes;
+}
+
+void describe(const ScoutInfo& scout, Summary& summary) {
+  for (const ScoutTensor& tensor : scout.tensors) {
+    add(summary.tensors, {without_layer(tensor.name), std::string(info(tensor.format).name),
+                          tensor.rows, tensor.cols, 1, tensor.bytes});
+  }
+}
+
+void describe(std::span<const VaultInfo> vaults, Summary& summary) {
+  std::map<uint64_t, uint64_t> records;
+  for (const VaultInfo& vault : vaults) {
+    records[vault.record.record_bytes] += vault.experts;
+    summary.vault_bytes += vault.record.record_bytes * vault.experts;
+    for (const Segment& segment : vault.record.segments)
+      add(summary.tensors,
+          {"expert." + segment.name, std::string(info(segment.format).name), segment.rows,
+           segment.cols, vault.experts,
+           vault.experts * matrix_bytes(segment.format, segment.rows, segment.cols)});
+  }
+  for (const auto& [bytes, count] : records) summary.records.push_back({bytes, count});
+}
+
+bool holds_everything(const MemoryPlan& plan) { return plan.ring_slots() >= plan.records; }
+
+// An error that no larger memory would cure ends the search.
+Status plan_row(const Planner& planner, EngineOptions options, uint64_t budget, Summary& summary) {
+  options.memory_bytes = budget;
+  auto plan = planner(options);
+  MemoryRow row;
+  row.budget_bytes = budget;
+  if (plan) {
+    row.plan = *std::move(plan);
+  } else if (plan.error().code == Code::kNoMemory) {
+    row.refusal = plan.error().message;
+  } else {
+    return std::move(plan).error();
+  }
+  summary.memory.push_back(std::move(row));
+  return {};
+}
+
+Status plan_rows(const Planner& planner, const Settings& settings, Summary& summary) {
+  EngineOptions options;
+  if (settings.context_tokens) options.context = static_cast<uint32_t>(*settings.context_tokens);
+  if (settings.ring_slots) options.ring_slots = static_cast<uint32_t>(*settings.ring_slots);
+  if (settings.memory_bytes) return plan_row(planner, options, *settings.memory_bytes, summary);
+
+  constexpr uint64_t kSmallest = 16 * kMiB;
+  constexpr uint64_t kLargest = 64 * 1024 * kGiB;
+  for (uint64_t budget = kSmallest; budget <= kLargest; budget *= 2) {
+    SMOE_DO(plan_row(planner, options, budget, summary));
+    const auto& plan = summary.memory.back().plan;
+    if (!plan)
+      summary.memory.clear();  // the table begins with the smallest that works
+    else if (holds_everything(*plan) || options.ring_slots)
+      break;
+  }
+  return {};
+}
+
+Result<Summary> summarize_model(const fs::path& path, const Settings& settings,
+                                const Device& device) {
+  SMOE_TRY(const ModelFiles files, ModelFiles::open(path));
+  Summary summary;
+  summary.is_model = true;
+  summary.source = files.scout.info().source;
+  summary.spec = files.spec;
+  summary.scout_bytes = files.scout.data_bytes();
+  describe(files.scout.info(), summary);
+  std::vector<VaultInfo> vaults;
+  for (const VaultFile& file : files.vault) vaults.push_back(file.info());
+  describe(vaults, summary);
+  const Planner planner = [&](const EngineOptions& options) {
+    return Engine::plan(files, path, options, device);
+  };
+  SMOE_DO(plan_rows(planner, settings, summary));
+  return summary;
+}
+
+// As Engine::plan, for a model that is not written yet; the program's own few MiB are left out.
+Result<MemoryPlan> plan_checkpoint(const Summary& summary, const EngineOptions& options,
+                                   const Device& device) {
+  const ModelSpec& spec = summary.spec;
+  MemoryRequest request;
+  request.budget_bytes = options.memory_bytes.value_or(0);
+  request.budget_origin = "--memory";
+  request.context = options.context.value_or(std::min(spec.context, kDefaultContext));
+  if (request.context > spec.context)
+    return Error{Code::kUsage, fmt::format("--ctx {}: the model was made for at most {} positions",
+                                           request.context, spec.context)};
+  request.scout_bytes = summary.scout_bytes;
+  request.kv_bytes = KvCache::bytes_for(spec, {request.context, 1});
+  request.sizes = summary.records;
+  request.scratch_of = [&](uint32_t rows) {
+    return Scratch::bytes_for(spec, rows) +
+           device.scratch_bytes(Scratch::limits_for(spec, rows, request.context));
+  };
+  request.ring_slots = options.ring_slots;
+  return plan_memory(request);
+}
+
+Result<Summary> summarize_checkpoint(const fs::path& path, const Settings& settings,
+                                     const Device& device) {
+  SMOE_TRY(const std::unique_ptr<TensorSource> source, open_checkpoint(path));
+  SMOE_TRY(const ShatterPlan plan, plan_shatter(*source, Quant::kExact));
+  Summary summary;
+  summary.spec = plan.model.spec;
+  summary.notes = plan.notes;
+  describe(plan.scout, summary);
+  for (const ScoutTensor& tensor : plan.scout.tensors) summary.scout_bytes += tensor.bytes;
+  describe(plan.vaults, summary);
+  const Planner planner = [&](const EngineOptions& options) {
+    return plan_checkpoint(summary, options, device);
+  };
+  SMOE_DO(plan_rows(planner, settings, summary));
+  return summary;
+}
+
+}  // namespace
+
+Result<Summary> summarize(const fs::path& path, const Settings& settings) {
+  ThreadPool pool(usable_processors());
+  SMOE_TRY(const std::unique_ptr<Device> device, make_cpu_device(pool, CpuKernels::kBest));
+  std::error_code ignored;
+  const bool is_model =
+      fs::exists(path / "scout.safetensors", ignored) || fs::exists(path / "vault", ignored);
+  return is_model ? summarize_model(path, settings, *device)
+                  : summarize_checkpoint(path, settings, *device);
+}
+
+}  // namespace smoe::cli
