@@ -49,6 +49,7 @@ std::string_view without_trailing_space(std::string_view text) {
 Error bad(std::string message) { return {Code::kCorrupt, std::move(message)}; }
 
 Error bad(simdjson::error_code error) {
+  if (error == simdjson::MEMALLOC) return {Code::kNoMemory, "out of memory"};
   return bad(std::string("not valid JSON: ") + simdjson::error_message(error));
 }
 
@@ -73,9 +74,9 @@ class JsonReader {
     std::string wrapped;
     wrapped.reserve(text.size() + 2 + simdjson::SIMDJSON_PADDING);
     wrapped.append("[").append(text).append("]");
-    ondemand::parser parser;
+    unescaped_.resize(wrapped.size() + simdjson::SIMDJSON_PADDING);
     ondemand::document document;
-    if (const auto error = parser.iterate(wrapped).get(document)) return bad(error);
+    if (const auto error = parser_.iterate(wrapped).get(document)) return bad(error);
     ondemand::value root;
     if (const auto error = document.get_value().get(root)) return bad(error);
     Json wrapper;
@@ -101,9 +102,9 @@ class JsonReader {
     ondemand::array array;
     if (const auto error = value.get_array().get(array)) return bad(error);
     for (auto element : array) {
-      ondemand::value item;
       ondemand::json_type type{};
-      if (const auto error = std::move(element).get(item)) return bad(error);
+      if (const auto error = element.error()) return bad(error);
+      ondemand::value item = element.value_unsafe();
       if (const auto error = item.type().get(type)) return bad(error);
       SMOE_DO(read(item, type, depth + 1, to.items_.emplace_back()));
     }
@@ -115,11 +116,11 @@ class JsonReader {
     ondemand::object object;
     if (const auto error = value.get_object().get(object)) return bad(error);
     for (auto element : object) {
-      ondemand::field field;
       std::string_view key;
       ondemand::json_type type{};
-      if (const auto error = std::move(element).get(field)) return bad(error);
-      if (const auto error = field.unescaped_key().get(key)) return bad(error);
+      if (const auto error = element.error()) return bad(error);
+      ondemand::field field = element.value_unsafe();
+      if (const auto error = unescape(field.key(), key)) return bad(error);
       if (const auto error = field.value().type().get(type)) return bad(error);
       Json::Member& member = to.members_.emplace_back(std::string(key), Json());
       SMOE_DO(read(field.value(), type, depth + 1, member.second));
@@ -127,10 +128,19 @@ class JsonReader {
     return settle_duplicates(to.members_);
   }
 
-  static Status read_scalar(ondemand::value& value, ondemand::json_type type, Json& to) {
+  // Into a buffer of our own: the parser's does not say when its allocation failed
+  // (simdjson 3.0.1). The text is valid until the next call.
+  simdjson::error_code unescape(ondemand::raw_json_string raw, std::string_view& text) {
+    uint8_t* to = unescaped_.data();
+    return parser_.unescape(raw, to).get(text);
+  }
+
+  Status read_scalar(ondemand::value& value, ondemand::json_type type, Json& to) {
     if (type == ondemand::json_type::string) {
+      ondemand::raw_json_string raw;
       std::string_view text;
-      if (const auto error = value.get_string().get(text)) return bad(error);
+      if (const auto error = value.get_raw_json_string().get(raw)) return bad(error);
+      if (const auto error = unescape(raw, text)) return bad(error);
       to.kind_ = Json::Kind::kString;
       to.text_ = text;
       return {};
@@ -176,6 +186,8 @@ class JsonReader {
   }
 
   Json::Limits limits_;
+  ondemand::parser parser_;
+  std::vector<uint8_t> unescaped_;
 };
 
 bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
