@@ -1,0 +1,86 @@
+#include "cli/generation_defaults.h"
+
+#include <fmt/format.h>
+
+#include <random>
+#include <string_view>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/units.h"
+
+namespace smoe::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A number of generation_config.json and where it goes.
+struct Field {
+  std::string_view key;
+  float SamplerOptions::*target;
+  double least;
+  double most;
+};
+constexpr Field kFields[] = {
+    {"temperature", &SamplerOptions::temperature, 0, 100},
+    {"top_p", &SamplerOptions::top_p, 0, 1},
+    {"min_p", &SamplerOptions::min_p, 0, 1},
+    {"repetition_penalty", &SamplerOptions::repeat_penalty, 1e-6, 100},
+};
+
+Error bad_value(const fs::path& path, std::string_view key) {
+  return {Code::kCorrupt, fmt::format("{}: {} is no number in its range", path.string(), key)};
+}
+
+Status read_fields(const Json& config, const fs::path& path, SamplerOptions& options) {
+  for (const Field& field : kFields) {
+    const Json* value = config.find(field.key);
+    if (value == nullptr || value->is_null()) continue;
+    const auto number = value->as_double();
+    if (!number || !(*number >= field.least && *number <= field.most))
+      return bad_value(path, field.key);
+    options.*field.target = static_cast<float>(*number);
+  }
+  if (const Json* value = config.find("top_k"); value != nullptr && !value->is_null()) {
+    const auto number = value->as_uint();
+    if (!number || *number > UINT32_MAX) return bad_value(path, "top_k");
+    options.top_k = static_cast<uint32_t>(*number);
+  }
+  // The model's authors want the most likely token.
+  const Json* sample = config.find("do_sample");
+  if (sample != nullptr && sample->as_bool() == false) options.temperature = 0;
+  return {};
+}
+
+Status read_generation_config(const fs::path& path, SamplerOptions& options) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return {};
+  SMOE_TRY(const std::string text, read_text_file(path, kMiB));
+  auto config = Json::parse(text);
+  if (!config) return std::move(config).error().in(path.string());
+  return read_fields(*config, path, options);
+}
+
+template <class From, class To>
+void override_with(const std::optional<From>& value, To& target) {
+  if (value) target = static_cast<To>(*value);
+}
+
+}  // namespace
+
+Result<SamplerOptions> sampler_options(const Settings& settings) {
+  SamplerOptions options;
+  SMOE_DO(read_generation_config(fs::path(settings.model) / "generation_config.json", options));
+  override_with(settings.temperature, options.temperature);
+  override_with(settings.top_k, options.top_k);
+  override_with(settings.top_p, options.top_p);
+  override_with(settings.min_p, options.min_p);
+  override_with(settings.repeat_penalty, options.repeat_penalty);
+  override_with(settings.repeat_last_n, options.repeat_last);
+  override_with(settings.presence_penalty, options.presence_penalty);
+  override_with(settings.frequency_penalty, options.frequency_penalty);
+  options.seed = settings.seed ? *settings.seed : std::random_device{}();
+  return options;
+}
+
+}  // namespace smoe::cli

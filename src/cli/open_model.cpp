@@ -1,0 +1,44 @@
+#include "cli/open_model.h"
+
+#include "base/log.h"
+#include "base/units.h"
+
+namespace smoe::cli {
+namespace {
+
+std::optional<uint32_t> narrow(const std::optional<uint64_t>& value) {
+  if (!value) return std::nullopt;
+  return static_cast<uint32_t>(*value);  // the flag table bounds every number
+}
+
+}  // namespace
+
+Result<OpenModel> open_model(const Context& context, std::optional<uint32_t> positions) {
+  const Settings& settings = context.settings;
+  EngineOptions options;
+  options.memory_bytes = settings.memory_bytes;
+  options.ring_slots = narrow(settings.ring_slots);
+  options.context = settings.context_tokens ? narrow(settings.context_tokens) : positions;
+  options.prompt_chunk = narrow(settings.prompt_chunk);
+  options.bets = settings.bets;
+  options.verify = settings.verify;
+
+  OpenModel model;
+  model.pool = std::make_unique<ThreadPool>(threads_of(settings));
+  SMOE_TRY(model.device, make_cpu_device(*model.pool, settings.kernels));
+  SMOE_TRY(model.engine, Engine::open(settings.model, options, *model.device));
+  const MemoryPlan& plan = model.engine->plan();
+  log::debug("{}; {}", model.device->description(), model.engine->stream_description());
+  log::debug(
+      "memory: {} of {} planned: scout {}, KV cache {}, scratch {}, ring {} ({} of {} records)",
+      format_bytes(plan.total_bytes()), format_bytes(plan.budget_bytes),
+      format_bytes(plan.scout_bytes), format_bytes(plan.kv_bytes), format_bytes(plan.scratch_bytes),
+      format_bytes(plan.ring_bytes), plan.ring_slots(), plan.records);
+  return model;
+}
+
+CancelOnSignal::CancelOnSignal(Signals& signals, Engine& engine) : signals_(signals) {
+  signals_.on_cancel([&engine] { engine.cancel(); });
+}
+
+}  // namespace smoe::cli

@@ -1,0 +1,37 @@
+// From the settings of a command to an open engine.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "cli/commands.h"
+#include "compute/device.h"
+#include "engine/engine.h"
+
+namespace smoe::cli {
+
+struct OpenModel {
+  std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Engine> engine;
+};
+
+// `context`: positions that the command needs when --ctx does not say otherwise.
+// Fails: as Engine::open.
+Result<OpenModel> open_model(const Context& context, std::optional<uint32_t> positions);
+
+// While one of these lives, the first Ctrl-C makes the engine's running step fail with kCancelled.
+class CancelOnSignal {
+ public:
+  CancelOnSignal(Signals& signals, Engine& engine);
+  ~CancelOnSignal() { signals_.on_cancel(nullptr); }
+  CancelOnSignal(const CancelOnSignal&) = delete;
+  CancelOnSignal& operator=(const CancelOnSignal&) = delete;
+
+ private:
+  Signals& signals_;
+};
+
+}  // namespace smoe::cli

@@ -1,0 +1,119 @@
+#include "cli/run_report.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/system_memory.h"
+#include "base/units.h"
+#include "cli/table.h"
+
+namespace smoe::cli {
+namespace {
+
+double rate(size_t count, uint64_t ns) {
+  return ns == 0 ? 0 : static_cast<double>(count) / (static_cast<double>(ns) * 1e-9);
+}
+
+double milliseconds(uint64_t ns) { return static_cast<double>(ns) * 1e-6; }
+
+double share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// The first token's cost is the prompt's; decode counts the tokens after it.
+size_t decoded_tokens(const Generation& generation) {
+  return generation.tokens.empty() ? 0 : generation.tokens.size() - 1;
+}
+
+std::string_view name_of(Finish finish) {
+  switch (finish) {
+    case Finish::kStop:
+      return "stop";
+    case Finish::kLength:
+      return "length";
+    case Finish::kContextFull:
+      return "context_full";
+    case Finish::kCancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+uint64_t tokens_of(const Generation& generation) {
+  return generation.prompt_tokens + generation.tokens.size();
+}
+
+}  // namespace
+
+std::string run_table(const Engine& engine, const Generation& generation) {
+  const StreamStats stream = engine.stream_stats();
+  const MemoryPlan& plan = engine.plan();
+  const std::vector<Column> columns = {{"", false}, {"", true}, {"", false}};
+  const std::vector<std::vector<std::string>> rows = {
+      {"prompt",
+       fmt::format("{:.1f} tokens/s", rate(generation.prompt_tokens, generation.prompt_ns)),
+       fmt::format("{} tokens in {:.0f} ms", generation.prompt_tokens,
+                   milliseconds(generation.prompt_ns))},
+      {"decode",
+       fmt::format("{:.1f} tokens/s", rate(decoded_tokens(generation), generation.decode_ns)),
+       fmt::format("{} tokens in {:.0f} ms", decoded_tokens(generation),
+                   milliseconds(generation.decode_ns))},
+      {"time to first token", fmt::format("{:.0f} ms", milliseconds(generation.first_token_ns)),
+       ""},
+      {"read from disk", format_bytes(stream.bytes_read),
+       fmt::format("{} records, {} a token, waited {:.0f} ms", stream.reads,
+                   format_bytes(stream.bytes_read / std::max<uint64_t>(1, tokens_of(generation))),
+                   milliseconds(stream.wait_ns))},
+      {"ring hits", fmt::format("{:.1f} %", 100 * share(stream.hits, stream.demands)),
+       fmt::format("{} of {} demands", stream.hits, stream.demands)},
+      {"bets", fmt::format("{}", stream.bets), fmt::format("{} of them used", stream.bets_used)},
+      {"ring", format_bytes(plan.ring_bytes),
+       fmt::format("{} slots for {} records", plan.ring_slots(), plan.records)},
+      {"scout", format_bytes(plan.scout_bytes), ""},
+      {"KV cache", format_bytes(plan.kv_bytes), fmt::format("{} positions", plan.context)},
+      {"scratch", format_bytes(plan.scratch_bytes),
+       fmt::format("prompt chunks of {} tokens", plan.prompt_chunk)},
+      {"memory planned", format_bytes(plan.total_bytes()),
+       fmt::format("of a budget of {}", format_bytes(plan.budget_bytes))},
+      {"memory used", format_bytes(peak_resident_bytes()), "peak"},
+  };
+  return render_table(columns, rows);
+}
+
+std::string run_json(const Engine& engine, const Generation& generation, std::string_view text,
+                     uint64_t seed) {
+  const StreamStats stream = engine.stream_stats();
+  const MemoryPlan& plan = engine.plan();
+  JsonWriter json;
+  json.begin_object();
+  json.member("text", text).member("finish", name_of(generation.finish)).member("seed", seed);
+  json.key("usage").begin_object();
+  json.member("prompt_tokens", uint64_t{generation.prompt_tokens});
+  json.member("completion_tokens", uint64_t{generation.tokens.size()});
+  json.member("total_tokens", tokens_of(generation)).end_object();
+  json.key("timings").begin_object();
+  json.member("prompt_ms", milliseconds(generation.prompt_ns));
+  json.member("prompt_per_second", rate(generation.prompt_tokens, generation.prompt_ns));
+  json.member("first_token_ms", milliseconds(generation.first_token_ns));
+  json.member("predicted_ms", milliseconds(generation.decode_ns));
+  json.member("predicted_per_second", rate(decoded_tokens(generation), generation.decode_ns));
+  json.end_object();
+  json.key("experts").begin_object();
+  json.member("demands", stream.demands).member("hits", stream.hits);
+  json.member("misses", stream.demands - stream.hits).member("bytes_read", stream.bytes_read);
+  json.member("bets", stream.bets).member("bets_used", stream.bets_used);
+  json.member("retries", stream.retries);
+  json.member("stall_ms", milliseconds(stream.wait_ns)).end_object();
+  json.key("memory").begin_object();
+  json.member("planned_bytes", plan.total_bytes()).member("budget_bytes", plan.budget_bytes);
+  json.member("peak_bytes", peak_resident_bytes());
+  json.member("ring_slots", plan.ring_slots()).member("context", plan.context);
+  json.member("prompt_chunk", plan.prompt_chunk).end_object();
+  json.end_object();
+  return json.take() + "\n";
+}
+
+}  // namespace smoe::cli
