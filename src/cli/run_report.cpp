@@ -51,7 +51,7 @@ uint64_t tokens_of(const Generation& generation) {
 std::string run_table(const Engine& engine, const Generation& generation) {
   const StreamStats stream = engine.stream_stats();
   const MemoryPlan& plan = engine.plan();
-  const std::vector<Column> columns = {{"", false}, {"", true}, {"", false}};
+  const std::vector<Column> columns = {{"what", false}, {"value", true}, {"of this run", false}};
   const std::vector<std::vector<std::string>> rows = {
       {"prompt",
        fmt::format("{:.1f} tokens/s", rate(generation.prompt_tokens, generation.prompt_ns)),
