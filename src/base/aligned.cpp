@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/system_memory.h"
 #include "base/units.h"
 
 namespace smoe {
@@ -35,7 +36,8 @@ AlignedBuffer::~AlignedBuffer() {
 Result<AlignedBuffer> AlignedBuffer::allocate(size_t bytes) {
   if (bytes == 0) return AlignedBuffer();
   if (bytes > SIZE_MAX / 2)  // rounding up must not wrap
-    return Error{Code::kNoMemory, "cannot reserve " + format_bytes(bytes) + " of memory"};
+    return Error{Code::kNoMemory,
+                 "cannot reserve " + format_bytes(bytes) + " of memory" + address_space_hint()};
   const bool huge = bytes >= kHugePageThreshold;
   const size_t alignment = huge ? kHugePageBytes : kPageBytes;
   const size_t wanted = align_up(bytes, kPageBytes);
@@ -43,7 +45,8 @@ Result<AlignedBuffer> AlignedBuffer::allocate(size_t bytes) {
   const size_t reserved = wanted + alignment;
   void* raw = ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED)
-    return Error{Code::kNoMemory, "cannot reserve " + format_bytes(wanted) + " of memory"};
+    return Error{Code::kNoMemory,
+                 "cannot reserve " + format_bytes(wanted) + " of memory" + address_space_hint()};
   auto* base = static_cast<std::byte*>(raw);
   const auto address = reinterpret_cast<uintptr_t>(raw);
   const size_t head = align_up(address, uintptr_t{alignment}) - address;

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/result.h"
+#include "base/system_memory.h"
 
 namespace smoe {
 
@@ -16,9 +17,10 @@ auto guarded(Work&& work) -> decltype(work()) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
-    return Error{Code::kNoMemory, "out of memory"};
+    return Error{Code::kNoMemory, "out of memory" + address_space_hint()};
   } catch (const std::system_error& error) {
-    return Error{Code::kNoMemory, std::string("the system refused a resource: ") + error.what()};
+    return Error{Code::kNoMemory, std::string("the system refused a resource: ") + error.what() +
+                                      address_space_hint()};
   }
 }
 

@@ -1,5 +1,7 @@
 #include "base/system_memory.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -197,6 +199,12 @@ unsigned usable_processors(const fs::path& root) {
     tighten_by(number_at(text_of(folder / "cpu.cfs_quota_us")),
                number_at(text_of(folder / "cpu.cfs_period_us")));
   return static_cast<unsigned>(std::max<uint64_t>(usable, 1));
+}
+
+std::string address_space_hint() {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
+  return "; ulimit -v allows " + format_bytes(limit.rlim_cur);
 }
 
 uint64_t peak_resident_bytes() { return kib_field(text_of("/proc/self/status"), "VmHWM:"); }

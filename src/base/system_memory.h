@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace smoe {
 
@@ -21,6 +22,10 @@ MemoryLimits read_memory_limits(const std::filesystem::path& root = "/");
 // min(online processors in the affinity mask, floor(quota / period) of every enclosing group), at
 // least 1.
 unsigned usable_processors(const std::filesystem::path& root = "/");
+
+// What to add to a message about memory that could not be had: "" or "; ulimit -v allows 97.66
+// MiB".
+std::string address_space_hint();
 
 // Peak resident bytes of this process so far (VmHWM).
 uint64_t peak_resident_bytes();

@@ -17,9 +17,12 @@ class FunctionRef;
 template <class R, class... Args>
 class FunctionRef<R(Args...)> {
  public:
+  // Lambdas are passed in place, so it converts; the constraint leaves copying alone, which the
+  // linter does not see.
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-      FunctionRef(F&& callable)  // NOLINT(google-explicit-constructor): lambdas are passed in place
+      // NOLINTNEXTLINE(google-explicit-constructor,bugprone-forwarding-reference-overload)
+      FunctionRef(F&& callable)
       : object_(const_cast<void*>(static_cast<const void*>(&callable))),
         call_([](void* object, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(static_cast<Args&&>(args)...);

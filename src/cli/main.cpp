@@ -1,11 +1,13 @@
 // smoe: one binary, one verb. Puts the rooms together.
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/check.h"
+#include "base/guard.h"
 #include "base/log.h"
 #include "base/system_memory.h"
 #include "cli/commands.h"
@@ -89,6 +91,12 @@ unsigned threads_of(const Settings& settings) {
 }  // namespace smoe::cli
 
 int main(int count, char** values) {
-  const std::vector<std::string> arguments(values + (count > 0 ? 1 : 0), values + count);
-  return static_cast<int>(smoe::cli::run(arguments));
+  // What a room's own guard does not see ends here: as one line, not as an abort.
+  const auto status = smoe::guarded([&]() -> smoe::Result<smoe::cli::ExitStatus> {
+    const std::vector<std::string> arguments(values + (count > 0 ? 1 : 0), values + count);
+    return smoe::cli::run(arguments);
+  });
+  if (status) return static_cast<int>(*status);
+  std::fprintf(stderr, "smoe: error: %s\n", status.error().message.c_str());
+  return static_cast<int>(smoe::cli::ExitStatus::kFailed);
 }
