@@ -94,8 +94,10 @@ Result<AddedTokens> AddedTokens::make(std::vector<AddedToken> tokens,
                                       const Normalizer& normalizer) {
   AddedTokens added;
   added.tokens_ = std::move(tokens);
-  SMOE_TRY(Regex word, Regex::compile(kWordCharacter));
-  added.word_character_.emplace(std::move(word));
+  if (std::any_of(added.tokens_.begin(), added.tokens_.end(),
+                  [](const AddedToken& token) { return token.single_word; })) {
+    SMOE_TRY(added.word_character_, Regex::compile(kWordCharacter));
+  }
   // Of two that normalise to the same text, a special one comes first.
   for (const bool special : {true, false}) {
     for (uint32_t index = 0; index < added.tokens_.size(); ++index) {
@@ -120,7 +122,7 @@ bool AddedTokens::stands_alone(std::string_view text, size_t begin, size_t end) 
     const std::string_view character = text.substr(at, utf8_step(text, at).bytes);
     std::string storage;
     std::vector<TextRange> found;
-    Regex::Finder finder(*word_character_);
+    Regex::Finder finder(*word_character_, character.size());
     const Status status =
         finder.find_all(word_character_->known(character, storage), {0, character.size()}, found);
     return status && !found.empty();
@@ -145,11 +147,12 @@ void AddedTokens::cut(std::string_view text, Text kind, bool parse_special,
     const AddedToken& token = tokens_[match.token];
     if (token.special && !parse_special) continue;
     if (token.single_word && !stands_alone(text, begin, end)) continue;
-    if (token.lstrip) begin = begin_of_spaces(text, begin, covered);
     if (token.rstrip) end = end_of_spaces(text, end);
-    // A token of white space may lie within what rstrip took along; the reference counts it still.
+    if (token.lstrip) begin = std::max(covered, begin_of_spaces(text, begin, covered));
+    // A token of white space may lie within what rstrip took along. The reference finds it there
+    // still, unless lstrip leaves nothing of it.
     if (covered < begin) matches.push_back({text.substr(covered, begin - covered), nullptr});
-    matches.push_back({text.substr(begin, end - begin), &token});
+    if (begin < end) matches.push_back({text.substr(begin, end - begin), &token});
     covered = end;
   }
   if (covered < text.size()) matches.push_back({text.substr(covered), nullptr});

@@ -78,7 +78,7 @@ class AddedTokens {
   bool stands_alone(std::string_view text, size_t begin, size_t end) const;
 
   std::vector<AddedToken> tokens_;
-  std::optional<Regex> word_character_;
+  std::optional<Regex> word_character_;  // there when a token needs it
   Trie as_written_;
   Trie normalized_;
 };

@@ -46,7 +46,7 @@ class SplitStep : public PretokenizerStep {
   Status apply(Pieces& pieces) const override {
     std::string storage;
     const std::string_view known = regex_.known(pieces.text, storage);
-    Regex::Finder finder(regex_);
+    Regex::Finder finder(regex_, pieces.text.size());
     std::vector<TextRange> matches;
     std::vector<Segment> segments;
     std::vector<TextRange> result;

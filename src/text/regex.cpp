@@ -16,9 +16,12 @@ namespace smoe {
 namespace {
 
 constexpr size_t kMaxPatternBytes = 4 * kKiB;
-// Going back over a run costs a step a character, so a limit must grow with the text.
-constexpr uint64_t kMatchSteps = 1'000'000;
-constexpr uint64_t kMatchStepsPerByte = 16;
+// Steps for one text. A match is tried with few and then with more, because PCRE2 does not tell how
+// many it took; going back over a long run costs a step a character.
+constexpr uint64_t kSteps = 64'000'000;
+constexpr uint64_t kStepsPerByte = 1024;
+constexpr uint64_t kFirstLimit = 1024;
+constexpr uint64_t kLimitGrowth = 16;
 constexpr uint32_t kHeapLimitKiB = 64 * 1024;
 constexpr size_t kJitStackBytes = 32 * kKiB;
 constexpr size_t kMaxJitStackBytes = 4 * kMiB;
@@ -147,13 +150,15 @@ std::string_view Regex::known(std::string_view text, std::string& storage) const
 
 struct Regex::Finder::State {
   const pcre2_real_code_8* code;
+  uint64_t steps;
   JitStack stack;
   MatchContext context;
   MatchData data;
 };
 
-Regex::Finder::Finder(const Regex& regex) : state_(std::make_unique<State>()) {
+Regex::Finder::Finder(const Regex& regex, size_t text_bytes) : state_(std::make_unique<State>()) {
   state_->code = regex.code_.get();
+  state_->steps = kSteps + kStepsPerByte * text_bytes;
   state_->stack.reset(pcre2_jit_stack_create(kJitStackBytes, kMaxJitStackBytes, nullptr));
   state_->context.reset(pcre2_match_context_create(nullptr));
   state_->data.reset(pcre2_match_data_create(1, nullptr));
@@ -165,27 +170,36 @@ Regex::Finder::Finder(const Regex& regex) : state_(std::make_unique<State>()) {
 
 Regex::Finder::~Finder() = default;
 
+Result<bool> Regex::Finder::find(std::string_view subject, size_t at) {
+  for (uint64_t limit = kFirstLimit;; limit *= kLimitGrowth) {
+    const auto allowed =
+        static_cast<uint32_t>(std::min<uint64_t>({limit, state_->steps, UINT32_MAX}));
+    pcre2_set_match_limit(state_->context.get(), allowed);
+    pcre2_set_depth_limit(state_->context.get(), allowed);
+    const int result = pcre2_match(state_->code, units(subject), subject.size(), at,
+                                   PCRE2_NO_UTF_CHECK, state_->data.get(), state_->context.get());
+    if (result >= 0) return true;
+    if (result == PCRE2_ERROR_NOMATCH) return false;
+    const bool over = result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_DEPTHLIMIT;
+    if (over) state_->steps -= std::min<uint64_t>(state_->steps, allowed);
+    if (!over || state_->steps == 0)
+      return Error{Code::kUnsupported,
+                   fmt::format("regular expression: gave up at byte {} of a piece of {} bytes: {}",
+                               at, subject.size(), pcre2_message(result))};
+  }
+}
+
 Status Regex::Finder::find_all(std::string_view text, TextRange range,
                                std::vector<TextRange>& matches) {
   const std::string_view subject = text.substr(range.begin, range.end - range.begin);
-  const uint64_t steps = kMatchSteps + kMatchStepsPerByte * subject.size();
-  const auto limit = static_cast<uint32_t>(std::min<uint64_t>(steps, UINT32_MAX));
-  pcre2_set_match_limit(state_->context.get(), limit);
-  pcre2_set_depth_limit(state_->context.get(), limit);
   const PCRE2_SIZE* found = pcre2_get_ovector_pointer(state_->data.get());
-  size_t at = 0;
   std::optional<size_t> last_end;
-  while (at <= subject.size()) {
-    const int result = pcre2_match(state_->code, units(subject), subject.size(), at,
-                                   PCRE2_NO_UTF_CHECK, state_->data.get(), state_->context.get());
-    if (result == PCRE2_ERROR_NOMATCH) return {};
-    if (result < 0)
-      return Error{Code::kUnsupported,
-                   fmt::format("regular expression: gave up at byte {} of a text of {} bytes: {}",
-                               at, subject.size(), pcre2_message(result))};
+  for (size_t at = 0; at <= subject.size();) {
+    SMOE_TRY(const bool any, find(subject, at));
+    if (!any) return {};
     if (found[0] == found[1] && last_end == found[1]) {
       // An empty match right behind the last one would be found for ever.
-      at = found[1] + (at < subject.size() ? utf8_step(subject, at).bytes : 1);
+      at = found[1] + (found[1] < subject.size() ? utf8_step(subject, found[1]).bytes : 1);
       continue;
     }
     at = found[1];

@@ -33,21 +33,25 @@ class Regex {
   // does not know are replaced by some of the same kind. The finder wants such text.
   std::string_view known(std::string_view text, std::string& storage) const;
 
-  // Finds matches; has the memory that this takes. Lifetime: ends before the Regex. Threads: one.
+  // Finds matches; has the memory that this takes, and the number of steps that all matches in one
+  // text may take together. Lifetime: ends before the Regex. Threads: one.
   class Finder {
    public:
-    explicit Finder(const Regex& regex);
+    Finder(const Regex& regex, size_t text_bytes);
     ~Finder();
     Finder(const Finder&) = delete;
     Finder& operator=(const Finder&) = delete;
 
     // Appends all matches in text[range], which is matched as if nothing were around it. Offsets
     // are those of `text`. Needs valid UTF-8 that went through known().
-    // Fails: kUnsupported when a match takes more steps or memory than a tokenizer may.
+    // Fails: kUnsupported when matching takes more steps or memory than a tokenizer may.
     Status find_all(std::string_view text, TextRange range, std::vector<TextRange>& matches);
 
    private:
     struct State;
+    // Whether there is a match at `at` or behind it.
+    Result<bool> find(std::string_view subject, size_t at);
+
     std::unique_ptr<State> state_;
   };
 

