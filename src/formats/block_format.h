@@ -16,11 +16,11 @@ namespace smoe {
 inline constexpr uint32_t kTileRows = 16;
 
 enum class Format : uint8_t {
-  kF32,     // unit: 1 k, 64 B:  r*4
-  kF16,     // unit: 2 k, 64 B:  r*4 + i*2, k = 2j + i
-  kBF16,    // as F16
-  kQ8_0,    // unit: 64 k, 1088 B: e*32 + r*2 fp16 scale; 64 + e*512 + g*64 + r*4 + i int8, k =
-            // 32e+4g+i
+  kF32,   // unit: 1 k, 64 B:  r*4
+  kF16,   // unit: 2 k, 64 B:  r*4 + i*2, k = 2j + i
+  kBF16,  // as F16
+  // unit: 64 k, 1088 B: e*32 + r*2 fp16 scale; 64 + e*512 + g*64 + r*4 + i int8, k = 32e+4g+i
+  kQ8_0,    // NOLINT(readability-identifier-naming): ggml's name
   kF8E4M3,  // unit: 128 k, 2112 B: r*4 f32 scale; 64 + g*64 + r*4 + i e4m3, k = 4g + i, g 0..31
 };
 inline constexpr size_t kFormats = 5;

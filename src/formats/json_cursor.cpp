@@ -27,8 +27,8 @@ void append_utf8(std::string& to, uint32_t code) {
 }  // namespace
 
 void JsonCursor::skip_spaces() {
-  constexpr std::string_view kSpaces = " \t\r\n";
-  while (at_ < text_.size() && kSpaces.find(text_[at_]) != std::string_view::npos) ++at_;
+  const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; };
+  while (at_ < text_.size() && is_space(text_[at_])) ++at_;
 }
 
 Error JsonCursor::error(std::string_view fact) const {
