@@ -54,7 +54,7 @@ template <int kRows, int kColumns>
 }
 
 template <int kRows>
-void add_rows(const ValueRun& run) {
+[[gnu::flatten]] void add_rows(const ValueRun& run) {
   uint32_t d = 0;
   for (; d + 16 <= run.head_dim; d += 16) add_columns<kRows, 2>(run, d, 8);
   for (; d < run.head_dim; d += 8) add_columns<kRows, 1>(run, d, run.head_dim - d);

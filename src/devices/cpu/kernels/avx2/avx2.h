@@ -14,6 +14,7 @@ const KernelTable& avx2_kernels();
 namespace avx2 {
 
 inline constexpr uint32_t kFloatRows = 6;  // 12 sums, 2 weights and an activation fill 16 registers
+inline constexpr uint32_t kScaledRows = 4;
 inline constexpr uint32_t kQ8Rows = 4;
 inline constexpr size_t kQuantizedBlockBytes = 68;
 

@@ -15,8 +15,13 @@ constexpr size_t kVectorBytes = 64;  // 16 rows of four bytes
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(vector + half * 32));
 }
 
-// A format: how a vector of 8 rows times four bytes becomes kCols vectors of weights.
+// std::min would be shared with the rest of the program.
+[[gnu::always_inline]] inline uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+// A format: how a vector of 8 rows times four bytes becomes kCols vectors of weights. Up to
+// kPairedRows tokens, two tiles go side by side.
 struct F32 {
+  static constexpr int kPairedRows = 2;
   static constexpr int kCols = 1;
   static constexpr bool kScaled = false;
   template <int kCol>
@@ -26,6 +31,7 @@ struct F32 {
 };
 
 struct Bf16 {
+  static constexpr int kPairedRows = 2;
   static constexpr int kCols = 2;
   static constexpr bool kScaled = false;
   template <int kCol>
@@ -38,6 +44,7 @@ struct Bf16 {
 };
 
 struct F16 {
+  static constexpr int kPairedRows = 2;
   static constexpr int kCols = 2;
   static constexpr bool kScaled = false;
   template <int kCol>
@@ -55,6 +62,7 @@ struct F16 {
 // where it is subnormal. (An f32 subnormal as operand is slow on some processors, but one weight in
 // thousands is.) NaN is found apart.
 struct F8 {
+  static constexpr int kPairedRows = 1;
   static constexpr int kCols = 4;
   static constexpr bool kScaled = true;
   static constexpr uint32_t kUnitVectors = 32;
@@ -85,22 +93,22 @@ class Pass {
     each_half([&](auto n, auto h) {
       nan_[n][h] = _mm256_setzero_si256();
       scale_[n][h] = _mm256_setzero_ps();
-      unrolled<kRows>([&](auto t) {
-        sums_[n][h][t] = run.resume ? load_lanes(out(n, h, t), lanes(n, h)) : _mm256_setzero_ps();
-      });
+      unrolled<kRows>([&](auto t) { sums_[n][h][t] = _mm256_setzero_ps(); });
     });
+    if (run.resume) load();
   }
 
   [[gnu::always_inline]] void run() {
-    const uint32_t vectors = run_.cols / Weights::kCols;
     if constexpr (Weights::kScaled) {
       for (uint32_t done = 0; done * Weights::kCols < run_.cols; done += Weights::kUnitVectors) {
         load_scales();
-        const uint32_t left = vectors - done;
-        add_vectors(left < Weights::kUnitVectors ? left : Weights::kUnitVectors);
+        const uint32_t cols =
+            smaller(run_.cols - done * Weights::kCols, Weights::kUnitVectors * Weights::kCols);
+        find_nan((cols + Weights::kCols - 1) / Weights::kCols);
+        add_vectors(cols / Weights::kCols);
       }
     } else {
-      add_vectors(vectors);
+      add_vectors(run_.cols / Weights::kCols);
     }
     add_last(run_.cols % Weights::kCols);
     store();
@@ -140,7 +148,7 @@ class Pass {
           Weights::template decode<kCol>(load_half(weights_[n] + bytes, h), scale_[n][h]);
     });
     unrolled<kRows>([&](auto t) {
-      const __m256 activation = _mm256_broadcast_ss(rows_[t] + k);
+      const __m256 activation = _mm256_broadcast_ss(rows_[t] + at_ + k);
       each_half([&](auto n, auto h) {
         sums_[n][h][t] = _mm256_fmadd_ps(weight[n][h], activation, sums_[n][h][t]);
       });
@@ -151,17 +159,16 @@ class Pass {
   [[gnu::always_inline]] void add_block() {
     unrolled<kVectors>([&](auto v) {
       constexpr int kVector = decltype(v)::value;
-      find_nan(kVector * kVectorBytes);
       unrolled<Weights::kCols>([&](auto c) {
         add_column<decltype(c)::value>(kVector * kVectorBytes, kVector * Weights::kCols + c);
       });
     });
     unrolled<kTiles>([&](auto n) { weights_[n] += kVectors * kVectorBytes; });
-    unrolled<kRows>([&](auto t) { rows_[t] += kVectors * Weights::kCols; });
+    at_ += kVectors * Weights::kCols;
   }
 
   [[gnu::always_inline]] void add_vectors(uint32_t vectors) {
-    constexpr uint32_t kStep = 4 / Weights::kCols;
+    constexpr uint32_t kStep = kRows == 1 ? 4 / Weights::kCols : 1;
     for (; vectors >= kStep; vectors -= kStep) add_block<kStep>();
     if constexpr (kStep > 1) {
       for (; vectors > 0; --vectors) add_block<1>();
@@ -172,48 +179,67 @@ class Pass {
   [[gnu::always_inline]] void add_last(uint32_t cols) {
     if constexpr (Weights::kCols > 1) {
       if (cols == 0) return;
-      find_nan(0);
       unrolled<Weights::kCols - 1>([&](auto c) {
         if (static_cast<uint32_t>(c) < cols) add_column<decltype(c)::value>(0, c);
       });
     }
   }
 
-  [[gnu::always_inline]] void find_nan(size_t bytes) {
-    if constexpr (Weights::kScaled) {
-      each_half([&](auto n, auto h) {
-        nan_[n][h] =
-            _mm256_or_si256(nan_[n][h], Weights::nan_bytes(load_half(weights_[n] + bytes, h)));
+  // A look at the coming vectors of its own: in the main loop it would take registers of the sums.
+  [[gnu::always_inline]] void find_nan(uint32_t vectors) {
+    each_half([&](auto n, auto h) {
+      for (uint32_t v = 0; v < vectors; ++v) {
+        const __m256i raw = load_half(weights_[n] + v * kVectorBytes, h);
+        nan_[n][h] = _mm256_or_si256(nan_[n][h], Weights::nan_bytes(raw));
+      }
+    });
+  }
+
+  // Whether every lane is an output, as in all tiles but a matrix's last.
+  [[gnu::always_inline]] bool full() const { return lanes(kTiles - 1, 1) >= 8; }
+
+  [[gnu::always_inline]] void load() {
+    each_half([&](auto n, auto h) {
+      unrolled<kRows>([&](auto t) {
+        sums_[n][h][t] =
+            full() ? _mm256_loadu_ps(out(n, h, t)) : load_lanes(out(n, h, t), lanes(n, h));
       });
-    }
+    });
+  }
+
+  // A row with a NaN weight is NaN.
+  [[gnu::always_inline]] __m256 result(int n, int h, int t) const {
+    if constexpr (!Weights::kScaled) return sums_[n][h][t];
+    const __m256i clean = _mm256_cmpeq_epi32(nan_[n][h], _mm256_setzero_si256());
+    const __m256i nan = _mm256_andnot_si256(clean, _mm256_set1_epi32(-1));
+    return _mm256_or_ps(sums_[n][h][t], _mm256_castsi256_ps(nan));
   }
 
   [[gnu::always_inline]] void store() {
-    each_half([&](auto n, auto h) {
-      unrolled<kRows>([&](auto t) {
-        __m256 sum = sums_[n][h][t];
-        if constexpr (Weights::kScaled) {  // a row with a NaN weight is NaN
-          const __m256i clean = _mm256_cmpeq_epi32(nan_[n][h], _mm256_setzero_si256());
-          sum = _mm256_or_ps(
-              sum, _mm256_castsi256_ps(_mm256_andnot_si256(clean, _mm256_set1_epi32(-1))));
-        }
-        if (lanes(n, h) > 0) store_lanes(out(n, h, t), lanes(n, h), sum);
+    if (full()) {
+      each_half([&](auto n, auto h) {
+        unrolled<kRows>([&](auto t) { _mm256_storeu_ps(out(n, h, t), result(n, h, t)); });
       });
-    });
+    } else {
+      each_half([&](auto n, auto h) {
+        unrolled<kRows>([&](auto t) { store_lanes(out(n, h, t), lanes(n, h), result(n, h, t)); });
+      });
+    }
   }
 
   const TileRun& run_;
   const uint32_t tile_;
   const std::byte* weights_[kTiles];
   const float* rows_[kRows];
+  size_t at_ = 0;  // activations done; one index for all rows leaves registers to the sums
   __m256 scale_[kTiles][2];
   __m256i nan_[kTiles][2];
   __m256 sums_[kTiles][2][kRows];
 };
 
 template <class Weights, int kRows>
-void run_rows(const TileRun& run) {
-  constexpr int kTiles = kRows <= 3 ? 2 : 1;
+[[gnu::flatten]] void run_rows(const TileRun& run) {
+  constexpr int kTiles = kRows <= Weights::kPairedRows ? 2 : 1;
   uint32_t tile = 0;
   if constexpr (kTiles == 2) {
     for (; tile + 2 <= run.count; tile += 2) Pass<Weights, kRows, 2>(run, tile).run();
@@ -223,10 +249,22 @@ void run_rows(const TileRun& run) {
 
 template <class Weights>
 void run_format(const TileRun& run) {
-  static constexpr void (*kRuns[kFloatRows])(const TileRun&) = {
-      run_rows<Weights, 1>, run_rows<Weights, 2>, run_rows<Weights, 3>,
-      run_rows<Weights, 4>, run_rows<Weights, 5>, run_rows<Weights, 6>};
-  kRuns[run.row_count - 1](run);
+  switch (run.row_count) {
+    case 1:
+      return run_rows<Weights, 1>(run);
+    case 2:
+      return run_rows<Weights, 2>(run);
+    case 3:
+      return run_rows<Weights, 3>(run);
+    case 4:
+      return run_rows<Weights, 4>(run);
+    default:
+      break;
+  }
+  if constexpr (!Weights::kScaled) {
+    if (run.row_count == 5) return run_rows<Weights, 5>(run);
+    run_rows<Weights, 6>(run);
+  }
 }
 
 template <class Weights, int kCol>

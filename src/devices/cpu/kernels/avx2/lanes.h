@@ -15,8 +15,8 @@ template <class Body, int... kIndex>
   (body(std::integral_constant<int, kIndex>{}), ...);
 }
 
-// body(0), ... body(kCount - 1) with constants, so that arrays indexed by them are registers at
-// every level of optimisation.
+// body(0), ... body(kCount - 1) with constants, so that arrays indexed by them become registers.
+// The function around it is `flatten`: a body that is not inlined keeps every sum in memory.
 template <int kCount, class Body>
 [[gnu::always_inline]] inline void unrolled(Body body) {
   unroll(body, std::make_integer_sequence<int, kCount>{});

@@ -92,7 +92,11 @@ class Pass {
     if (blocks > 0) add_block(0);
     unrolled<2>([&](auto h) {
       unrolled<kRows>([&](auto t) {
-        if (lanes(h) > 0) store_lanes(out(h, t), lanes(h), sums_[h][t]);
+        if (lanes(1) >= 8) {
+          _mm256_storeu_ps(out(h, t), sums_[h][t]);
+        } else {
+          store_lanes(out(h, t), lanes(h), sums_[h][t]);
+        }
       });
     });
   }
@@ -120,8 +124,8 @@ class Pass {
         odd[h] = _mm256_srai_epi16(raw, 8);
       });
       unrolled<kRows>([&](auto t) {
-        const __m256i first = broadcast_dword(rows_[t] + g * 8);
-        const __m256i second = broadcast_dword(rows_[t] + g * 8 + 4);
+        const __m256i first = broadcast_dword(rows_[t] + at_ + g * 8);
+        const __m256i second = broadcast_dword(rows_[t] + at_ + g * 8 + 4);
         unrolled<2>([&](auto h) {
           dots[h][t] = _mm256_add_epi32(dots[h][t], _mm256_madd_epi16(even[h], first));
           dots[h][t] = _mm256_add_epi32(dots[h][t], _mm256_madd_epi16(odd[h], second));
@@ -134,23 +138,24 @@ class Pass {
           _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves)));
       unrolled<kRows>([&](auto t) {
         const __m256 scale =
-            _mm256_broadcast_ss(reinterpret_cast<const float*>(rows_[t] + kScaleOffset));
+            _mm256_broadcast_ss(reinterpret_cast<const float*>(rows_[t] + at_ + kScaleOffset));
         sums_[h][t] = _mm256_fmadd_ps(_mm256_mul_ps(weight_scale, scale),
                                       _mm256_cvtepi32_ps(dots[h][t]), sums_[h][t]);
       });
     });
-    unrolled<kRows>([&](auto t) { rows_[t] += kQuantizedBlockBytes; });
+    at_ += kQuantizedBlockBytes;
   }
 
   const TileRun& run_;
   const uint32_t tile_;
   const std::byte* weights_;
   const std::byte* rows_[kRows];
+  size_t at_ = 0;  // bytes of activations done
   __m256 sums_[2][kRows];
 };
 
 template <int kRows>
-void run_rows(const TileRun& run) {
+[[gnu::flatten]] void run_rows(const TileRun& run) {
   for (uint32_t tile = 0; tile < run.count; ++tile) Pass<kRows>(run, tile).run();
 }
 

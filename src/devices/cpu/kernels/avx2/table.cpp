@@ -10,7 +10,7 @@ constexpr KernelTable kTable = {
               {avx2::kFloatRows, avx2::run_f16, avx2::expand_f16},
               {avx2::kFloatRows, avx2::run_bf16, nullptr},
               {avx2::kQ8Rows, avx2::run_q8, nullptr},
-              {avx2::kFloatRows, avx2::run_f8, avx2::expand_f8}},
+              {avx2::kScaledRows, avx2::run_f8, avx2::expand_f8}},
     .quantizer = {avx2::kQuantizedBlockBytes, avx2::quantize},
     .softmax_step = avx2::softmax_step,
     .add_values = avx2::add_values,

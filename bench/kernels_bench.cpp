@@ -1,0 +1,147 @@
+// Speed of the CPU device's kernels: matrix products in every format and attention, on the shapes
+// of one expert of Qwen3-30B-A3B.
+//
+//   kernels_bench [--benchmark_filter=Project/q8_0.*]
+//
+// A product walks over as many copies of its matrix as make 256 MiB, so that weights come from
+// memory as they do in a model; GB/s counts the weights once a call, GMAC/s every multiply-add.
+#include <benchmark/benchmark.h>
+
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "base/thread_pool.h"
+#include "base/units.h"
+#include "devices/select.h"
+#include "formats/block_format.h"
+
+namespace smoe {
+namespace {
+
+constexpr uint64_t kWorkingSet = 256 * kMiB;
+
+struct Bench {
+  ThreadPool pool;
+  std::unique_ptr<Device> device;
+
+  Bench(const std::string& kernels, unsigned threads)
+      : pool(threads), device(std::move(*make_device("cpu", kernels, pool))) {
+    if (!device->reserve({.rows = 512, .widest = 4096, .context = 8192})) std::abort();
+  }
+};
+
+void fill_with_noise(std::span<std::byte> bytes, Rng& rng) {
+  for (size_t at = 0; at + 4 <= bytes.size(); at += 4) {
+    const auto value = static_cast<float>(rng.uniform() * 2 - 1);
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+  }
+}
+
+Buffer random_buffer(Device& device, size_t bytes, Rng& rng) {
+  Buffer buffer = std::move(*device.allocate(bytes));
+  fill_with_noise(buffer.host(), rng);
+  return buffer;
+}
+
+Rows rows_in(const Buffer& buffer, uint32_t count, uint32_t width) {
+  return {{&buffer, 0}, count, width, width};
+}
+
+void project(benchmark::State& state, Format format, uint32_t rows, uint32_t cols, unsigned threads,
+             const std::string& kernels) {
+  Bench bench(kernels, threads);
+  Rng rng(1);
+  const auto tokens = static_cast<uint32_t>(state.range(0));
+  const uint64_t bytes = matrix_bytes(format, rows, cols);
+  const uint64_t copies = kWorkingSet / bytes;
+  const Buffer weights = random_buffer(*bench.device, copies * bytes, rng);
+  const Buffer in = random_buffer(*bench.device, size_t{tokens} * cols * sizeof(float), rng);
+  const Buffer out = std::move(*bench.device->allocate(size_t{tokens} * rows * sizeof(float)));
+  uint64_t copy = 0;
+  for (auto _ : state) {
+    const Matrix matrix{{&weights, copy * bytes}, format, rows, cols, tile_bytes(format, cols)};
+    bench.device->project({matrix, {}, rows_in(in, tokens, cols), rows_in(out, tokens, rows)});
+    copy = (copy + 1) % copies;
+  }
+  const auto calls = static_cast<double>(state.iterations());
+  state.counters["GB/s"] =
+      benchmark::Counter(calls * static_cast<double>(bytes) * 1e-9, benchmark::Counter::kIsRate);
+  state.counters["GMAC/s"] =
+      benchmark::Counter(calls * static_cast<double>(uint64_t{tokens} * rows * cols) * 1e-9,
+                         benchmark::Counter::kIsRate);
+}
+
+// A chunk of tokens at the end of a context: 32 query heads on 4 KV heads of 128.
+void attend(benchmark::State& state, unsigned threads, const std::string& kernels) {
+  constexpr uint32_t kHeads = 32;
+  Bench bench(kernels, threads);
+  Rng rng(2);
+  const auto tokens = static_cast<uint32_t>(state.range(0));
+  const auto context = static_cast<uint32_t>(state.range(1));
+  KvPages pages{{}, 4, 128};
+  const uint32_t page_count = ceil_div(context, kPagePositions);
+  const Buffer cache =
+      random_buffer(*bench.device, page_count * pages.page_floats() * sizeof(float), rng);
+  pages.view = {&cache, 0};
+  const uint32_t width = kHeads * pages.head_dim;
+  const Buffer query = random_buffer(*bench.device, size_t{tokens} * width * sizeof(float), rng);
+  const Buffer out = std::move(*bench.device->allocate(size_t{tokens} * width * sizeof(float)));
+  std::vector<uint32_t> page_table;
+  for (uint32_t page = 0; page < page_count; ++page) page_table.push_back(page);
+  std::vector<TokenPlace> places;
+  uint64_t positions = 0;
+  for (uint32_t i = 0; i < tokens; ++i) {
+    places.push_back({context - tokens + i, 0});
+    positions += places.back().position + 1;
+  }
+  for (auto _ : state)
+    bench.device->attend({rows_in(query, tokens, width), pages, kHeads, 0.088F, places, page_table,
+                          rows_in(out, tokens, width)});
+  const auto calls = static_cast<double>(state.iterations());
+  state.counters["GMAC/s"] = benchmark::Counter(
+      calls * static_cast<double>(positions * width * 2) * 1e-9, benchmark::Counter::kIsRate);
+  state.counters["GB/s"] = benchmark::Counter(calls * static_cast<double>(cache.bytes()) * 1e-9,
+                                              benchmark::Counter::kIsRate);
+}
+
+void register_all() {
+  constexpr Format kFormatsShown[] = {Format::kF32, Format::kF16, Format::kBF16, Format::kQ8_0,
+                                      Format::kF8E4M3};
+  for (const unsigned threads : {1U, 2U}) {
+    const std::string suffix = "/threads:" + std::to_string(threads);
+    for (const Format format : kFormatsShown) {
+      for (const auto& [rows, cols] : {std::pair{2048U, 768U}, std::pair{768U, 2048U}}) {
+        const std::string name = "Project/" + std::string(info(format).name) + "/" +
+                                 std::to_string(rows) + "x" + std::to_string(cols) + suffix;
+        auto* made = benchmark::RegisterBenchmark(
+            name.c_str(), [format, rows = rows, cols = cols, threads](benchmark::State& state) {
+              project(state, format, rows, cols, threads, "best");
+            });
+        made->ArgName("tokens")->UseRealTime();
+        for (const int tokens : {1, 2, 4, 8, 16, 64, 512}) made->Arg(tokens);
+      }
+    }
+    auto* made = benchmark::RegisterBenchmark(
+        ("Attend" + suffix).c_str(),
+        [threads](benchmark::State& state) { attend(state, threads, "best"); });
+    made->ArgNames({"tokens", "context"})->UseRealTime();
+    for (const int context : {1024, 8192}) {
+      for (const int tokens : {1, 8, 64, 512}) made->Args({tokens, context});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace smoe
+
+int main(int argc, char** argv) {
+  smoe::register_all();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
