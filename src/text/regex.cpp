@@ -18,13 +18,14 @@ namespace {
 constexpr size_t kMaxPatternBytes = 4 * kKiB;
 // Steps for one text. A match is tried with few and then with more, because PCRE2 does not tell how
 // many it took; going back over a long run costs a step a character.
-constexpr uint64_t kSteps = 64'000'000;
-constexpr uint64_t kStepsPerByte = 1024;
+constexpr uint64_t kSteps = 16'000'000;
+constexpr uint64_t kStepsPerByte = 64;
 constexpr uint64_t kFirstLimit = 1024;
 constexpr uint64_t kLimitGrowth = 16;
 constexpr uint32_t kHeapLimitKiB = 64 * 1024;
 constexpr size_t kJitStackBytes = 32 * kKiB;
-constexpr size_t kMaxJitStackBytes = 4 * kMiB;
+// Reserved, not used: a repeated group takes some bytes for each time around.
+constexpr size_t kMaxJitStackBytes = 64 * kMiB;
 
 std::string pcre2_message(int error) {
   std::array<PCRE2_UCHAR, 256> text{};

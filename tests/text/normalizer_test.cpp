@@ -1,0 +1,65 @@
+#include "text/normalizer.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "text/support.h"
+
+namespace smoe {
+namespace {
+
+std::string refusal(const nlohmann::ordered_json& description) {
+  const auto normalizer = Normalizer::from_json(test::to_json(description));
+  return normalizer ? "accepted" : normalizer.error().message;
+}
+
+TEST(Normalizer, ComposesAsUnicodeSays) {
+  EXPECT_EQ(to_nfc("cafe\u0301"), "caf\u00e9");
+  EXPECT_EQ(to_nfc("a\u0301\u0323"), "\u1ea1\u0301");
+  EXPECT_EQ(to_nfc("\u1100\u1161\u11a8"), "\uac01");
+  EXPECT_EQ(to_nfc("\u212b\u2126"), "\u00c5\u03a9");
+  EXPECT_EQ(to_nfc(">\u0338"), "\u226f");
+  EXPECT_EQ(to_nfc("\u0958"), "\u0915\u093c");
+  EXPECT_EQ(to_nfc("plain"), "plain");
+}
+
+TEST(Normalizer, CharactersUnknownToTheReferenceStayWhereTheyAre) {
+  // U+0898 has a combining class of 230 in Unicode 14; U+11938 decomposes in 13.
+  EXPECT_EQ(to_nfc("a\u0898\u0323"), "a\u0898\u0323");
+  EXPECT_EQ(to_nfc("\U00011935\U00011930"), "\U00011935\U00011930");
+  EXPECT_EQ(to_nfc("\U00011938"), "\U00011938");
+}
+
+TEST(Normalizer, AMegabyteOfCombiningMarksTakesNoMinutes) {
+  std::string text = "a";
+  for (int mark = 0; mark < 250'000; ++mark) text += mark % 2 == 0 ? "\u0301" : "\u0323";
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string normal = to_nfc(text);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_EQ(normal.substr(0, 3), "\u1ea1");
+}
+
+TEST(Normalizer, NoneAndEmptySequencesChangeNothing) {
+  EXPECT_TRUE(Normalizer::from_json(Json())->changes_nothing());
+  const auto empty = Normalizer::from_json(
+      test::to_json({{"type", "Sequence"}, {"normalizers", nlohmann::ordered_json::array()}}));
+  ASSERT_TRUE(empty);
+  EXPECT_EQ(empty->normalize("e\u0301"), "e\u0301");
+}
+
+// Trap 1.
+TEST(Normalizer, AStepThatIsNotKnownStopsWithItsName) {
+  EXPECT_EQ(refusal({{"type", "Lowercase"}}),
+            "normalizer Lowercase is not supported by this version");
+  EXPECT_EQ(
+      refusal({{"type", "Sequence"}, {"normalizers", {{{"type", "NFC"}}, {{"type", "Nmt"}}}}}),
+      "normalizer Nmt is not supported by this version");
+  EXPECT_EQ(refusal({{"type", "NFC"}, {"form", 2}}),
+            "normalizer NFC: field \"form\" is not supported by this version");
+  EXPECT_NE(refusal({{"kind", "NFC"}}), "accepted");
+  EXPECT_NE(refusal(nlohmann::ordered_json::array()), "accepted");
+}
+
+}  // namespace
+}  // namespace smoe
