@@ -17,7 +17,8 @@ std::atomic<size_t> peak_bytes{0};
 
 }  // namespace
 
-void* operator new(size_t bytes) {
+// Not inlined: gcc would see malloc and operator delete side by side and take them for a mistake.
+[[gnu::noinline]] void* operator new(size_t bytes) {
   void* memory = std::malloc(bytes);
   if (memory == nullptr) throw std::bad_alloc();
   const size_t now = now_bytes += ::malloc_usable_size(memory);
@@ -25,7 +26,7 @@ void* operator new(size_t bytes) {
   return memory;
 }
 
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   if (memory != nullptr) now_bytes -= ::malloc_usable_size(memory);
   std::free(memory);
 }

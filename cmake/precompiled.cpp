@@ -1,0 +1,1 @@
+// The precompiled headers (cmake/SmoeLibrary.cmake) need a source to belong to.
