@@ -10,7 +10,7 @@ RUN_PACKAGES="
   libtomlplusplus-dev liburing-dev libutf8proc-dev libxxhash-dev"
 TEST_PACKAGES="
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev
-  libbenchmark-dev libgmock-dev libgtest-dev librapidcheck-dev nlohmann-json3-dev
+  fiu-utils libbenchmark-dev libgmock-dev libgtest-dev librapidcheck-dev nlohmann-json3-dev
   procps spin zstd"
 
 say() { printf '%s\n' "$*" >&2; }

@@ -29,6 +29,9 @@ passed=0
 failed=0
 mkdir -p "$logs"
 
+# Lets ccache, where it is installed, reuse what another clone of this repository has compiled.
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+
 started=$(date +%s)
 step() { printf '[%4d s] %s\n' $(($(date +%s) - started)) "$*"; }
 count() {
