@@ -84,8 +84,8 @@ void RingStreamer::find_slot(uint32_t record) {
 // held up in the middle of taking a job; it raises the signal when it goes on.
 bool RingStreamer::read_into(Ring::Place place) {
   if (place.slot == kNoSlot) return false;
-  queue_was_full_ = !loader_.queue_demand(place);
-  if (queue_was_full_) {
+  if (!loader_.queue_demand(place)) {
+    queue_was_full_ = true;
     take_back(place);
     return false;
   }

@@ -31,6 +31,14 @@ StreamerOptions with_slots(std::vector<uint32_t> slots) {
   return options;
 }
 
+// Waits until all keys are resident; a call of the step's thread takes note of finished reads.
+bool arrive(Streamer& streamer, std::span<const ExpertKey> keys) {
+  return becomes_true([&] {
+    streamer.bet({});
+    return std::ranges::all_of(keys, [&](ExpertKey one) { return streamer.resident(one); });
+  });
+}
+
 TEST(RecordClasses, AreTheDistinctSizesFromTheSmallestOn) {
   TestVault vault;
   vault.add_layer(1, 4, 64).add_layer(2, 3).add_layer(5, 2, 64);
@@ -153,7 +161,7 @@ TEST(Bet, IsReadWhileNobodyWaitsAndThenAHit) {
   vault.add_layer(0, 8).add_layer(1, 8);
   const auto streamer = opened(vault, with_slots({16}));
   streamer->bet(experts(1, 0, 4));
-  ASSERT_TRUE(becomes_true([&] { return streamer->stats().reads == 4; }));
+  ASSERT_TRUE(arrive(*streamer, experts(1, 0, 4)));
   take_all(*streamer, vault, experts(1, 0, 8));
   const StreamStats stats = streamer->stats();
   EXPECT_EQ(stats.bets, 4U);
@@ -190,12 +198,11 @@ TEST(Bet, ThatIsQueuedIsPromotedBeforeOtherBets) {
   std::vector<uint64_t> offsets;
   StreamerOptions options = with_slots({16});
   options.readers = 1;
-  const auto streamer =
-      scripted(vault, options, [&](const ReadRequest& request, RecordFiles& real) {
-        offsets.push_back(request.offset);
-        gate.pass();
-        return real.read(request);
-      });
+  auto streamer = scripted(vault, options, [&](const ReadRequest& request, RecordFiles& real) {
+    offsets.push_back(request.offset);
+    gate.pass();
+    return real.read(request);
+  });
   streamer->bet(experts(0, 0, 6));
   gate.wait_for(1);  // the only reader holds bet 0
   const auto keys = experts(0, 4, 5);
@@ -203,10 +210,11 @@ TEST(Bet, ThatIsQueuedIsPromotedBeforeOtherBets) {
   gate.open();
   EXPECT_TRUE(streamer->next_ready(Pick::kAny));
   ASSERT_TRUE(becomes_true([&] { return streamer->stats().reads == 6; }));
+  EXPECT_EQ(streamer->stats().bets, 5U) << "the promoted one was never started as a bet";
+  streamer.reset();  // its reader is done with `offsets`
   const VaultInfo& info = vault.files()[0].info();
   EXPECT_THAT(offsets, ElementsAre(info.offset_of(0), info.offset_of(4), info.offset_of(1),
                                    info.offset_of(2), info.offset_of(3), info.offset_of(5)));
-  EXPECT_EQ(streamer->stats().bets, 5U) << "the promoted one was never started as a bet";
 }
 
 TEST(Bet, IsNotStartedWhileDemandsAreQueued) {
@@ -216,18 +224,18 @@ TEST(Bet, IsNotStartedWhileDemandsAreQueued) {
   std::vector<uint64_t> offsets;
   StreamerOptions options = with_slots({16});
   options.readers = 1;
-  const auto streamer =
-      scripted(vault, options, [&](const ReadRequest& request, RecordFiles& real) {
-        offsets.push_back(request.offset);
-        gate.pass();
-        return real.read(request);
-      });
+  auto streamer = scripted(vault, options, [&](const ReadRequest& request, RecordFiles& real) {
+    offsets.push_back(request.offset);
+    gate.pass();
+    return real.read(request);
+  });
   streamer->demand(experts(0, 0, 1));
   gate.wait_for(1);
   streamer->bet(experts(0, 8, 10));
   streamer->demand(experts(0, 1, 3));
   gate.open();
   ASSERT_TRUE(becomes_true([&] { return streamer->stats().reads == 5; }));
+  streamer.reset();  // its reader is done with `offsets`
   const VaultInfo& info = vault.files()[0].info();
   EXPECT_THAT(offsets, ElementsAre(info.offset_of(0), info.offset_of(1), info.offset_of(2),
                                    info.offset_of(8), info.offset_of(9)));
@@ -249,7 +257,7 @@ TEST(Bet, LosesItsSlotBeforeAnyUsedRecordDoes) {
   const auto streamer = opened(vault, with_slots({6}));
   take_all(*streamer, vault, experts(0, 0, 3));
   streamer->bet(experts(0, 20, 23));
-  ASSERT_TRUE(becomes_true([&] { return streamer->stats().reads == 6; }));
+  ASSERT_TRUE(arrive(*streamer, experts(0, 20, 23)));
   take_all(*streamer, vault, experts(0, 10, 13));
   for (uint32_t expert = 0; expert < 3; ++expert) EXPECT_TRUE(streamer->resident(key(0, expert)));
   for (uint32_t expert = 20; expert < 23; ++expert)
@@ -278,7 +286,7 @@ TEST(Cancel, EndsAWaitWithinMilliseconds) {
   user.join();
   ASSERT_FALSE(lease);
   EXPECT_EQ(lease.error().code, Code::kCancelled);
-  EXPECT_LT(seconds_between(cancelled_ns, ended_ns), 0.5);  // milliseconds, on an idle machine
+  EXPECT_LT(seconds_between(cancelled_ns, ended_ns), 1.0);  // milliseconds, on an idle machine
   EXPECT_EQ(streamer->next_ready(Pick::kAny).error().code, Code::kCancelled) << "until cleared";
 
   streamer->abandon();
