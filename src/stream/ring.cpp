@@ -78,8 +78,18 @@ std::string Ring::description() const {
   return text + std::string(classes_.front().eviction->name());
 }
 
+// A slot in flight can only be had while its read waits in a queue. Once a reader has begun, the
+// slot is the reader's until its completion has been heard of: the word alone does not tell,
+// because it says READY, or EMPTY after a failure, before the completion has arrived.
+std::optional<Slot> Ring::reserve_word(uint32_t slot, ExpertKey key) {
+  if (!entries_[slot].in_flight) return words_[slot].apply(Event::kReserve, key);
+  const Slot now = words_[slot].load();
+  if (now.phase != Phase::kEmpty || now.key != catalog_.key(entries_[slot].record)) return {};
+  return words_[slot].apply_to(now, Event::kReserve, key);
+}
+
 Ring::Place Ring::reserve(uint32_t slot, uint32_t record) {
-  const std::optional<Slot> reserved = words_[slot].apply(Event::kReserve, catalog_.key(record));
+  const std::optional<Slot> reserved = reserve_word(slot, catalog_.key(record));
   if (!reserved) return {};
   leave(slot);
   Entry& entry = entries_[slot];

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -94,6 +95,7 @@ class Ring {
   // The lists of a class: free slots, and bets from the oldest on.
   static uint32_t free_list(uint32_t size_class) { return 2 * size_class; }
   static uint32_t bet_list(uint32_t size_class) { return 2 * size_class + 1; }
+  std::optional<Slot> reserve_word(uint32_t slot, ExpertKey key);
   Place reserve(uint32_t slot, uint32_t record);
   Place take_free(uint32_t size_class, uint32_t record);
   Place take_old_bet(uint32_t size_class, uint32_t record, uint64_t before_round);

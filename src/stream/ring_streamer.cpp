@@ -98,7 +98,7 @@ bool RingStreamer::read_into(Ring::Place place) {
 // Without room in the queue the bet loses its slot, and the demand finds one like any other.
 bool RingStreamer::promote(uint32_t slot) {
   const Slot now = ring_->word(slot).load();
-  if (now.phase != Phase::kEmpty) return false;
+  if (now.phase != Phase::kEmpty || now.key == kNoKey) return false;  // begun, or failed already
   if (loader_.queue_demand({slot, now})) {
     ++queued_;
     return true;

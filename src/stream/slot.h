@@ -106,9 +106,10 @@ class SlotWord {
     }
   }
 
-  // Makes the transition of `seen`'s own record only if the slot still is exactly `seen`.
-  std::optional<Slot> apply_to(Slot seen, Event event) {
-    const std::optional<Slot> next = after(seen, event, seen.key);
+  // Makes the transition only if the slot still is exactly `seen`.
+  std::optional<Slot> apply_to(Slot seen, Event event) { return apply_to(seen, event, seen.key); }
+  std::optional<Slot> apply_to(Slot seen, Event event, ExpertKey key) {
+    const std::optional<Slot> next = after(seen, event, key);
     uint64_t expected = pack(seen);
     if (!next || !exchange(expected, pack(*next))) return {};
     return next;

@@ -153,6 +153,20 @@ TEST_F(RingTest, LeavesABetAloneOnceItsReadHasBegun) {
   EXPECT_EQ(ring->take_for_demand(5).slot, started.slot) << "resident, it is the first to go";
 }
 
+// Taken then, the completion that is still on its way would be heard for the record that came after.
+TEST_F(RingTest, LeavesABetAloneUntilTheEndOfItsReadHasBeenHeardOf) {
+  for (const Event end : {Event::kFill, Event::kFail}) {
+    const auto ring = make({4, 2});
+    const Ring::Place place = ring->take_for_bet(0, 1);
+    ASSERT_TRUE(ring->word(place.slot).apply_to(place.reserved, Event::kStart));
+    ASSERT_TRUE(ring->word(place.slot).apply(end, place.reserved.key));
+    for (uint32_t record = 1; record < 4; ++record) use(*ring, record);
+    EXPECT_NE(ring->take_for_demand(4).slot, place.slot);
+    EXPECT_EQ(ring->slot_of(0), place.slot);
+    EXPECT_TRUE(ring->in_flight(place.slot));
+  }
+}
+
 TEST_F(RingTest, ForgetsThatASlotWasABetOnceItIsDemanded) {
   const auto ring = make({4, 2});
   const Ring::Place place = ring->take_for_bet(0, 1);
