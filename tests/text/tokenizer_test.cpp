@@ -131,7 +131,7 @@ TEST(Tokenizer, TheTemplateSurroundsTextWhenSpecialTokensAreAskedFor) {
   EXPECT_THAT(refusal(description), HasSubstr("around one sequence A"));
   description["post_processor"]["single"] = {one, text, text};
   EXPECT_THAT(refusal(description), HasSubstr("around one sequence A"));
-  description["post_processor"]["single"] = {text};
+  description["post_processor"]["single"] = ordered_json::array({text});
   description["post_processor"]["special_tokens"] = ordered_json::object();
   EXPECT_EQ(refusal(description), "");
   description["post_processor"]["single"] = {one, text};
