@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -68,38 +69,57 @@ void describe(std::span<const VaultInfo> vaults, Summary& summary) {
 
 bool holds_everything(const MemoryPlan& plan) { return plan.ring_slots() >= plan.records; }
 
-// An error that no larger memory would cure ends the search.
-Status plan_row(const Planner& planner, EngineOptions options, uint64_t budget, Summary& summary) {
+// One row; an error that no larger memory would cure is one.
+Result<MemoryRow> plan_row(const Planner& planner, EngineOptions options, uint64_t budget) {
   options.memory_bytes = budget;
   auto plan = planner(options);
   MemoryRow row;
   row.budget_bytes = budget;
-  if (plan) {
+  if (plan)
     row.plan = *std::move(plan);
-  } else if (plan.error().code == Code::kNoMemory) {
+  else if (plan.error().code == Code::kNoMemory)
     row.refusal = plan.error().message;
-  } else {
+  else
     return std::move(plan).error();
+  return row;
+}
+
+// The smallest budget that works, to a 64th, between one that does not and one that does.
+Result<MemoryRow> smallest_row(const Planner& planner, const EngineOptions& options,
+                               uint64_t too_small, MemoryRow enough) {
+  const uint64_t step = std::max<uint64_t>(kMiB, enough.budget_bytes / 64);
+  while (enough.budget_bytes - too_small > step) {
+    const uint64_t middle = align_up(std::midpoint(too_small, enough.budget_bytes), kMiB);
+    SMOE_TRY(MemoryRow row, plan_row(planner, options, middle));
+    if (row.plan)
+      enough = std::move(row);
+    else
+      too_small = middle;
   }
-  summary.memory.push_back(std::move(row));
-  return {};
+  return enough;
 }
 
 Status plan_rows(const Planner& planner, const Settings& settings, Summary& summary) {
   EngineOptions options;
   if (settings.context_tokens) options.context = static_cast<uint32_t>(*settings.context_tokens);
   if (settings.ring_slots) options.ring_slots = static_cast<uint32_t>(*settings.ring_slots);
-  if (settings.memory_bytes) return plan_row(planner, options, *settings.memory_bytes, summary);
+  if (settings.memory_bytes) {
+    SMOE_TRY(summary.memory.emplace_back(), plan_row(planner, options, *settings.memory_bytes));
+    return {};
+  }
 
-  constexpr uint64_t kSmallest = 16 * kMiB;
+  constexpr uint64_t kSmallest = 2 * kMiB;
   constexpr uint64_t kLargest = 64 * 1024 * kGiB;
   for (uint64_t budget = kSmallest; budget <= kLargest; budget *= 2) {
-    SMOE_DO(plan_row(planner, options, budget, summary));
-    const auto& plan = summary.memory.back().plan;
-    if (!plan)
-      summary.memory.clear();  // the table begins with the smallest that works
-    else if (holds_everything(*plan) || options.ring_slots)
-      break;
+    SMOE_TRY(MemoryRow row, plan_row(planner, options, budget));
+    if (!row.plan) continue;
+    if (summary.memory.empty()) {
+      SMOE_TRY(MemoryRow smallest, smallest_row(planner, options, budget / 2, row));
+      if (smallest.budget_bytes < budget) summary.memory.push_back(std::move(smallest));
+    }
+    const bool enough = holds_everything(*row.plan) || options.ring_slots;
+    summary.memory.push_back(std::move(row));
+    if (enough) break;
   }
   return {};
 }

@@ -45,8 +45,8 @@ struct Summary {
   std::vector<MemoryRow> memory;
 };
 
-// With --memory one row of memory, otherwise powers of two from the smallest that works to the
-// first that holds everything.
+// With --memory one row of memory, otherwise the smallest that works and the powers of two from
+// there to the first that holds everything.
 // Fails: as ModelFiles::open and plan_shatter; kUsage for a context that the model does not have.
 Result<Summary> summarize(const std::filesystem::path& path, const Settings& settings);
 

@@ -195,11 +195,10 @@ class Reader {
   size_t taken_ = 0;
 };
 
-template <class T, class Object>
-concept Is = std::is_same_v<std::remove_const_t<T>, Object>;
-
-template <class Visitor>
-void visit(Visitor& visitor, Is<AttentionSpec> auto& attention) {
+// Each visit serves both directions: `Object` is const for the Writer.
+template <class Visitor, class Object>
+requires std::is_same_v<std::remove_const_t<Object>, AttentionSpec>
+void visit(Visitor& visitor, Object& attention) {
   visitor.field("kind", attention.kind);
   visitor.field("heads", attention.heads);
   visitor.field("kv_heads", attention.kv_heads);
@@ -210,23 +209,26 @@ void visit(Visitor& visitor, Is<AttentionSpec> auto& attention) {
   visitor.field("scale", attention.scale);
 }
 
-template <class Visitor>
-void visit(Visitor& visitor, Is<RopeSpec> auto& rope) {
+template <class Visitor, class Object>
+requires std::is_same_v<std::remove_const_t<Object>, RopeSpec>
+void visit(Visitor& visitor, Object& rope) {
   visitor.field("kind", rope.kind);
   visitor.field("theta", rope.theta);
   visitor.field("dims", rope.dims);
 }
 
-template <class Visitor>
-void visit(Visitor& visitor, Is<RouterSpec> auto& router) {
+template <class Visitor, class Object>
+requires std::is_same_v<std::remove_const_t<Object>, RouterSpec>
+void visit(Visitor& visitor, Object& router) {
   visitor.field("score", router.score);
   visitor.field("active_experts", router.active_experts);
   visitor.field("renormalize", router.renormalize);
   visitor.field("scale", router.scale);
 }
 
-template <class Visitor>
-void visit(Visitor& visitor, Is<FfnSpec> auto& ffn) {
+template <class Visitor, class Object>
+requires std::is_same_v<std::remove_const_t<Object>, FfnSpec>
+void visit(Visitor& visitor, Object& ffn) {
   visitor.field("kind", ffn.kind);
   visitor.field("activation", ffn.activation);
   visitor.field("width", ffn.width);
@@ -236,15 +238,17 @@ void visit(Visitor& visitor, Is<FfnSpec> auto& ffn) {
   visitor.field("shared_gated", ffn.shared_gated);
 }
 
-template <class Visitor>
-void visit(Visitor& visitor, Is<LayerSpec> auto& layer) {
+template <class Visitor, class Object>
+requires std::is_same_v<std::remove_const_t<Object>, LayerSpec>
+void visit(Visitor& visitor, Object& layer) {
   visitor.field("attention", layer.attention);
   visitor.field("rope", layer.rope);
   visitor.field("ffn", layer.ffn);
 }
 
-template <class Visitor>
-void visit(Visitor& visitor, Is<ModelSpec> auto& spec) {
+template <class Visitor, class Object>
+requires std::is_same_v<std::remove_const_t<Object>, ModelSpec>
+void visit(Visitor& visitor, Object& spec) {
   visitor.field("family", spec.family);
   visitor.field("width", spec.width);
   visitor.field("vocabulary", spec.vocabulary);

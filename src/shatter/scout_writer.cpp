@@ -41,7 +41,7 @@ Status ScoutWriter::add_matrix(size_t tensor, const RowMajor& source,
     SMOE_DO(pack_tiles(pool_, source, target.format, first, count, stride, piece));
     checksum.add(piece);
     SMOE_DO(write(target.offset + first * stride, piece));
-    SMOE_DO(between());
+    SMOE_DO(between(first + count, tiles));
   }
   SMOE_CHECK(tiles * stride == target.bytes);  // tiles are multiples of 64 bytes
   target.checksum = checksum.value();

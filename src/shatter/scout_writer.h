@@ -22,7 +22,7 @@ class ScoutWriter {
   ScoutWriter(const ScoutInfo& info, std::filesystem::path path, ThreadPool& pool);
 
   // Called after each piece of a large matrix; an error ends the writing.
-  using BetweenPieces = std::function<Status()>;
+  using BetweenPieces = std::function<Status(uint32_t tiles_done, uint32_t tiles)>;
 
   // A matrix goes through a buffer of a few MiB, whatever its size.
   Status add_matrix(size_t tensor, const RowMajor& source, const BetweenPieces& between);

@@ -138,27 +138,30 @@ class Shattering {
                              .cols = need.cols,
                              .data = data,
                              .scales = scales};
-    const uint64_t done = progress_.bytes_done;
     if (is_expert(place.role)) {
       doing_ = fmt::format("layer {} of {}", place.layer + 1, plan_.model.spec.layers.size());
       SMOE_DO(vault_.add(plan_.vault_of(place.layer), place.expert, place.role, matrix));
+      report_progress(progress_.bytes_done + tensor.bytes);
     } else {
       doing_ = "scout";
       SMOE_DO(add_to_scout(place, need, matrix));
     }
-    progress_.bytes_done = done + tensor.bytes;
-    report_progress();
     return {};
   }
 
   Status add_to_scout(const TensorPlace& place, const TensorNeed& need, const RowMajor& matrix) {
     const size_t tensor = plan_.scout_tensor_of(place.role, place.layer);
+    const uint64_t before = progress_.bytes_done;
     if (need.vector) {
       SMOE_TRY(const std::vector<float> values, vector_of(matrix.dtype, matrix.data));
-      return scout_.add_vector(tensor, values);
+      SMOE_DO(scout_.add_vector(tensor, values));
+      report_progress(before + matrix.data.size());
+      return {};
     }
-    return scout_.add_matrix(tensor, matrix, [&] {
-      report_progress();
+    // An embedding takes a while: progress goes on inside it.
+    return scout_.add_matrix(tensor, matrix, [&](uint32_t tiles_done, uint32_t tiles) {
+      report_progress(before + matrix.data.size() / tiles * tiles_done +
+                      matrix.data.size() % tiles * tiles_done / tiles);
       return check_cancelled();
     });
   }
@@ -193,10 +196,10 @@ class Shattering {
                  "stopped; the same command goes on with the layers that are missing"};
   }
 
-  void report_progress() {
-    if (!options_.progress) return;
+  void report_progress(uint64_t bytes_done) {
+    progress_.bytes_done = bytes_done;
     progress_.doing = doing_;
-    options_.progress(progress_);
+    if (options_.progress) options_.progress(progress_);
   }
 
   TensorSource& source_;
