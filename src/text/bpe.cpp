@@ -6,6 +6,7 @@
 #include <queue>
 #include <string>
 
+#include "text/json_scanner.h"
 #include "text/step_fields.h"
 #include "text/utf8.h"
 
@@ -16,6 +17,8 @@ constexpr char32_t kShortCharacters = 0x200;
 constexpr uint32_t kNone = UINT32_MAX;
 // Below this many symbols a scan for the lowest rank beats a heap.
 constexpr size_t kFewSymbols = 48;
+
+Error corrupt(std::string message) { return {Code::kCorrupt, "model BPE: " + message}; }
 
 uint64_t pair_of(TokenId left, TokenId right) {
   return (static_cast<uint64_t>(left) << 32) | static_cast<uint64_t>(right);
@@ -62,7 +65,8 @@ const Bpe::Merge* Bpe::MergeTable::find(TokenId left, TokenId right) const {
   return slot.pair == UINT64_MAX ? nullptr : &slot.merge;
 }
 
-Result<Bpe> Bpe::from_json(const Json& description) {
+Result<Bpe> Bpe::from_json(const Json& description, std::string_view vocab,
+                           std::string_view merges) {
   SMOE_TRY(const StepFields model, StepFields::of(description, "model"));
   if (model.type() != "BPE") return model.unsupported();
   SMOE_DO(model.only({"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
@@ -82,29 +86,31 @@ Result<Bpe> Bpe::from_json(const Json& description) {
   Bpe bpe;
   SMOE_TRY(bpe.fuse_unknown_, model.boolean("fuse_unk", false));
   SMOE_TRY(bpe.ignore_merges_, model.boolean("ignore_merges", false));
-  SMOE_DO(bpe.read_vocabulary(model));
+  SMOE_DO(bpe.read_vocabulary(vocab));
   if (model.value("unk_token") != nullptr) {
     SMOE_TRY(const std::string_view unknown, model.string("unk_token"));
     bpe.unknown_ = bpe.vocabulary_.find(unknown);
     if (!bpe.unknown_) return model.wrong("unk_token", "a token of the vocabulary");
   }
-  SMOE_DO(bpe.read_merges(model));
+  SMOE_DO(bpe.read_merges(merges));
   return bpe;
 }
 
-Status Bpe::read_vocabulary(const StepFields& model) {
-  const Json* vocab = model.value("vocab");
-  if (vocab == nullptr || !vocab->is_object()) return model.wrong("vocab", "an object");
-  size_t bytes = 0;
-  for (const auto& [text, id] : vocab->members()) bytes += text.size();
-  vocabulary_.reserve(vocab->members().size(), bytes);
-  for (const auto& [text, value] : vocab->members()) {
-    const auto id = value.as_uint();
-    if (!id || *id > kMaxTokenId)
-      return Error{Code::kCorrupt, "model BPE: " + json_quote(text) + " has no usable id"};
-    if (!vocabulary_.add(text, TokenId{static_cast<uint32_t>(*id)}))
-      return Error{Code::kCorrupt, "model BPE: " + json_quote(text) +
-                                       " and another token share id " + std::to_string(*id)};
+Status Bpe::read_vocabulary(std::string_view json) {
+  JsonScanner scanner(json);
+  if (!scanner.take('{')) return corrupt("\"vocab\" should be an object");
+  std::string scratch;
+  while (!scanner.take('}')) {
+    if (vocabulary_.tokens() > 0 && !scanner.take(',')) return corrupt("\"vocab\" is no JSON");
+    const auto text = scanner.string(scratch);
+    if (!text || !scanner.take(':')) return corrupt("\"vocab\" is no JSON");
+    const auto id = scanner.whole_number();
+    if (!id || *id > kMaxTokenId) return corrupt(json_quote(*text) + " has no usable id");
+    const size_t tokens = vocabulary_.tokens();
+    if (!vocabulary_.add(*text, TokenId{static_cast<uint32_t>(*id)}) ||
+        vocabulary_.tokens() == tokens)
+      return corrupt(json_quote(*text) + " is there twice, or another token has id " +
+                     std::to_string(*id));
   }
   short_characters_.assign(kShortCharacters, kNone);
   std::string text;
@@ -117,44 +123,49 @@ Status Bpe::read_vocabulary(const StepFields& model) {
   return {};
 }
 
-Status Bpe::read_merges(const StepFields& model) {
-  SMOE_TRY(const auto* merges, model.array("merges"));
-  merges_.reserve(merges->size());
-  std::string joined;
-  uint32_t rank = 0;
-  for (const Json& merge : *merges) {
+Status Bpe::read_merges(std::string_view json) {
+  JsonScanner scanner(json);
+  if (!scanner.take('[')) return corrupt("\"merges\" should be an array");
+  std::vector<RankedPair> pairs;
+  std::string scratch;
+  std::string right_scratch;
+  for (bool first = true; !scanner.take(']'); first = false) {
+    if (!first && !scanner.take(',')) return corrupt("\"merges\" is no JSON");
+    const auto rank = static_cast<uint32_t>(pairs.size());
     std::optional<std::string_view> left;
     std::optional<std::string_view> right;
-    if (const auto line = merge.as_string()) {
+    if (scanner.take('[')) {
+      left = scanner.string(scratch);
+      if (scanner.take(',')) right = scanner.string(right_scratch);
+      if (!scanner.take(']')) right.reset();
+    } else if (const auto line = scanner.string(scratch)) {
       if (line->starts_with("#version")) continue;
       const size_t space = line->find(' ');
       if (space != std::string_view::npos && line->find(' ', space + 1) == std::string_view::npos) {
         left = line->substr(0, space);
         right = line->substr(space + 1);
       }
-    } else if (merge.items().size() == 2) {
-      left = merge.items()[0].as_string();
-      right = merge.items()[1].as_string();
     }
-    if (!left || !right)
-      return Error{Code::kCorrupt, "model BPE: merge " + std::to_string(rank) + " is no pair"};
-    SMOE_DO(add_merge(*left, *right, rank++, joined));
+    if (!left || !right) return corrupt("merge " + std::to_string(rank) + " is no pair");
+    SMOE_TRY(const RankedPair pair, find_merge(*left, *right, rank));
+    pairs.push_back(pair);
   }
+  merges_.reserve(pairs.size());
+  for (const RankedPair& pair : pairs) merges_.set(pair.left, pair.right, pair.merge);
   return {};
 }
 
-Status Bpe::add_merge(std::string_view left, std::string_view right, uint32_t rank,
-                      std::string& joined) {
-  joined.assign(left).append(right);
+Result<Bpe::RankedPair> Bpe::find_merge(std::string_view left, std::string_view right,
+                                        uint32_t rank) const {
+  std::string joined(left);
+  joined.append(right);
   const auto left_id = vocabulary_.find(left);
   const auto right_id = vocabulary_.find(right);
   const auto result = vocabulary_.find(joined);
   if (!left_id || !right_id || !result)
-    return Error{Code::kCorrupt, "model BPE: merge " + std::to_string(rank) + " of " +
-                                     json_quote(left) + " and " + json_quote(right) +
-                                     " needs a token that the vocabulary lacks"};
-  merges_.set(*left_id, *right_id, {rank, *result});
-  return {};
+    return corrupt("merge " + std::to_string(rank) + " of " + json_quote(left) + " and " +
+                   json_quote(right) + " needs a token that the vocabulary lacks");
+  return RankedPair{*left_id, *right_id, {rank, *result}};
 }
 
 void Bpe::encode(std::string_view piece, std::vector<TokenId>& tokens) const {

@@ -15,8 +15,11 @@ namespace smoe {
 
 class Bpe {
  public:
-  // `description` is the value of "model". Fails: kUnsupported, kCorrupt, naming the field.
-  static Result<Bpe> from_json(const Json& description);
+  // `description` is the value of "model", `vocab` and `merges` the JSON text of these members of
+  // it, which are not looked for in the description. Fails: kUnsupported, kCorrupt, naming the
+  // field.
+  static Result<Bpe> from_json(const Json& description, std::string_view vocab,
+                               std::string_view merges);
 
   // Appends the tokens of one piece. Characters without a token become the unknown token, or
   // nothing where the vocabulary has none.
@@ -47,10 +50,15 @@ class Bpe {
     std::vector<Slot> slots_;
   };
 
-  Status read_vocabulary(const class StepFields& model);
-  Status read_merges(const class StepFields& model);
-  Status add_merge(std::string_view left, std::string_view right, uint32_t rank,
-                   std::string& joined);
+  struct RankedPair {
+    TokenId left;
+    TokenId right;
+    Merge merge;
+  };
+
+  Status read_vocabulary(std::string_view json);
+  Status read_merges(std::string_view json);
+  Result<RankedPair> find_merge(std::string_view left, std::string_view right, uint32_t rank) const;
   void append_characters(std::string_view piece, std::vector<TokenId>& tokens) const;
   void merge_few(std::vector<TokenId>& tokens, size_t begin) const;
   void merge_many(std::vector<TokenId>& tokens, size_t begin) const;

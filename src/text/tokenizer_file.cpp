@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "text/byte_alphabet.h"
+#include "text/json_scanner.h"
 #include "text/step_fields.h"
 #include "text/utf8.h"
 
@@ -131,7 +132,10 @@ Status check_alphabet(const Pretokenizer& pretokenizer, const Bpe& model) {
 }  // namespace
 
 Result<TokenizerFile> read_tokenizer_file(std::string_view json) {
-  SMOE_TRY(const Json document, Json::parse(json));
+  if (const auto invalid = first_invalid_utf8(json))
+    return Error{Code::kCorrupt, "byte " + std::to_string(*invalid) + " is no UTF-8"};
+  const auto tables = cut_out_tables(json);
+  SMOE_TRY(const Json document, Json::parse(tables ? tables->rest : json));
   SMOE_TRY(const StepFields file, StepFields::untyped(document, "tokenizer"));
   // Truncation and padding are left-overs of training; every caller of the reference resets them.
   SMOE_DO(file.only({"version", "truncation", "padding", "added_tokens", "normalizer",
@@ -151,7 +155,8 @@ Result<TokenizerFile> read_tokenizer_file(std::string_view json) {
   if (part("decoder").is_null())
     return Error{Code::kUnsupported, "decoder: none is not supported by this version"};
   SMOE_DO(check_decoder(part("decoder")));
-  SMOE_TRY(parts.model, Bpe::from_json(part("model")));
+  SMOE_TRY(parts.model, Bpe::from_json(part("model"), tables ? tables->vocab : "",
+                                       tables ? tables->merges : ""));
   SMOE_TRY(parts.added, read_added_tokens(file, parts.model, parts.normalizer));
   if (!part("post_processor").is_null())
     SMOE_DO(add_post_processor(part("post_processor"), parts.model, parts.added, parts.affixes));

@@ -80,7 +80,7 @@ class Configuration {
 
 // Trap 1: what the file says is what happens, or it is refused; nothing is guessed.
 TEST(Reference, GeneratedConfigurationsGiveTheSameTokensOrAreRefused) {
-  const std::string count = test::long_run() ? "20000" : "600";
+  const std::string count = test::long_run() ? "20000" : "300";
   size_t compared = 0;
   size_t different = 0;
   test::for_each_reference_line("configurations.js " + count + " 11", [&](const auto& line) {
