@@ -125,9 +125,11 @@ TEST(Disk, ThatIsShortAndThenFailsIsReadFromTheRecordsStart) {
   TestVault vault;
   vault.add_layer(0, 4);
   std::atomic<int> calls{0};
+  std::atomic<uint64_t> last_offset{0};
   const auto streamer = scripted(
       vault, with_slots(2), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
         const int call = ++calls;
+        last_offset = request.offset;
         if (call == 2) return broken();
         ReadRequest piece = request;
         if (call == 1) piece.into = request.into.first(4096);
@@ -135,6 +137,7 @@ TEST(Disk, ThatIsShortAndThenFailsIsReadFromTheRecordsStart) {
       });
   take_all(*streamer, vault, experts(0, 2, 3));
   EXPECT_EQ(calls, 3);
+  EXPECT_EQ(last_offset, vault.files()[0].info().offset_of(2));
 }
 
 TEST(Disk, WithErrorsAtRandomGivesRightBytesOrANamedError) {  // D2, D3
