@@ -87,7 +87,7 @@ Result<bool> settle(size_t index, const CommandLine& line, const Environment& en
                     const std::vector<ConfigEntry>& config, Settings& settings) {
   const Flag& flag = flags()[index];
   const std::string spelled = fmt::format("--{}", flag.name);
-  const auto given = line.values(index);
+  const std::vector<std::string>& given = line.values(index);
   for (const std::string& value : given) SMOE_DO(apply(flag, value, spelled, settings));
   if (!given.empty() || flag.reach != Reach::kEverywhere) return !given.empty();
 

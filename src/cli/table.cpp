@@ -44,6 +44,7 @@ std::string render_table(const std::vector<Column>& columns,
   std::string out;
   append_line(out, columns, widths, titles);
   std::vector<std::string> rule;
+  rule.reserve(widths.size());
   for (const size_t width : widths) rule.emplace_back(width, '-');
   append_line(out, columns, widths, rule);
   for (const auto& row : rows) append_line(out, columns, widths, row);

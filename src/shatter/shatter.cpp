@@ -84,7 +84,7 @@ class Shattering {
 
   Status run(ShatterReport& report) {
     count_source_bytes();
-    if (const Status status = write(); !status) return status;
+    SMOE_DO(write());
     report.bytes_read = progress_.bytes_done;
     report.bytes_written = bytes_to_write();
     return {};

@@ -39,6 +39,7 @@ std::vector<RecordClass> record_classes(std::span<const VaultFile> layers) {
   for (const VaultFile& file : layers)
     records[file.info().record.record_bytes] += file.info().experts;
   std::vector<RecordClass> classes;
+  classes.reserve(records.size());
   for (const auto& [bytes, count] : records) classes.push_back({bytes, count});
   return classes;
 }

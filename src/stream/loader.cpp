@@ -113,7 +113,7 @@ bool Loader::finish(ReadRequest& request, const Result<size_t>& got) {
 }
 
 // Starts the record over after a pause. A bet has one attempt: it is cheaper to demand it later.
-bool Loader::retry(ReadRequest& request, Error error) {
+bool Loader::retry(ReadRequest& request, const Error& error) {
   Load& load = loads_[request.slot];
   ++load.failures;
   const int attempts = load.urgent ? attempts_ : 1;

@@ -76,7 +76,7 @@ class Loader final : public ReadClient {
 
   bool start(const Job& job, bool urgent, ReadRequest& request);
   void aim_at_record(ReadRequest& request) const;
-  bool retry(ReadRequest& request, Error error);
+  bool retry(ReadRequest& request, const Error& error);
   bool check(ReadRequest& request);
   bool needs_check(uint32_t record) const;
   bool complete(uint32_t slot, bool filled);
