@@ -21,7 +21,8 @@ Result<Generation> generate(Session& session, const Tokenizer& tokenizer,
                             FunctionRef<void(std::string_view text)> on_text) {
   Generation result;
   if (prompt.empty() && session.logits().empty())
-    return Error{Code::kUsage, "the prompt is empty: a model needs at least one token to go on from"};
+    return Error{Code::kUsage,
+                 "the prompt is empty: a model needs at least one token to go on from"};
   result.prompt_tokens = prompt.size();
   const uint64_t begin_ns = now_ns();
   if (Status status = session.append(prompt, prompt_progress); !status) {

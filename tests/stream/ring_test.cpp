@@ -153,7 +153,8 @@ TEST_F(RingTest, LeavesABetAloneOnceItsReadHasBegun) {
   EXPECT_EQ(ring->take_for_demand(5).slot, started.slot) << "resident, it is the first to go";
 }
 
-// Taken then, the completion that is still on its way would be heard for the record that came after.
+// Taken then, the completion that is still on its way would be heard for the record that came
+// after.
 TEST_F(RingTest, LeavesABetAloneUntilTheEndOfItsReadHasBeenHeardOf) {
   for (const Event end : {Event::kFill, Event::kFail}) {
     const auto ring = make({4, 2});
