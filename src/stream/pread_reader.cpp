@@ -14,15 +14,8 @@
 namespace smoe {
 namespace {
 
-// Direct reads begin and end on a block of the device; 4 KiB serves all of them.
-constexpr uint64_t kDirectBlock = 4096;
-// Linux moves at most this much in one call; a multiple of the block.
+// Linux moves at most this much in one call; a multiple of any direct read's block.
 constexpr size_t kMaxRead = 0x7ffff000;
-
-bool fits_direct(const ReadRequest& request) {
-  const auto address = reinterpret_cast<uintptr_t>(request.into.data());
-  return (address | request.offset | request.into.size()) % kDirectBlock == 0;
-}
 
 ssize_t pread_once(int descriptor, const ReadRequest& request) {
   ssize_t got = -1;
@@ -56,16 +49,14 @@ Result<std::unique_ptr<VaultFiles>> VaultFiles::open(std::span<const std::filesy
 Result<size_t> VaultFiles::read(const ReadRequest& request) {
   OpenFile& from = *files_[request.file];
   const int descriptor = from.file.descriptor();
-  bool direct = from.direct.load(std::memory_order_relaxed);
-  if (direct && !fits_direct(request)) {  // the rest of a short read that broke off inside a block
-    give_up_direct(from);
-    direct = false;
-  }
+  const bool direct = from.direct.load(std::memory_order_relaxed);
   if (!direct && request.fresh)
     ::posix_fadvise(descriptor, static_cast<off_t>(request.offset),
                     static_cast<off_t>(request.into.size()), POSIX_FADV_DONTNEED);
   ssize_t got = pread_once(descriptor, request);
-  if (got < 0 && errno == EINVAL && direct) {  // some file systems refuse only here
+  // Some file systems refuse direct I/O only here; all refuse the rest of a short read that broke
+  // off inside a block.
+  if (got < 0 && errno == EINVAL && direct) {
     give_up_direct(from);
     got = pread_once(descriptor, request);
   }

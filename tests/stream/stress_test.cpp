@@ -92,14 +92,14 @@ TEST(StreamerStress, LendsRightBytesWithManyReadersAndSomeoneWhoCancels) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       streamer->cancel();
       static_cast<void>(streamer->stats());
-      streamer->clear_cancel();
     }
   });
   std::vector<ExpertKey> keys = test::experts(0, 0, 48);
   for (const ExpertKey one : test::experts(1, 0, 16)) keys.push_back(one);
   Rng rng(3);
   uint64_t lent = 0;
-  for (int step = 0; step < 300; ++step) {
+  uint64_t cancelled = 0;
+  while (lent < 4000) {
     std::shuffle(keys.begin(), keys.end(), std::minstd_rand(static_cast<unsigned>(rng.next())));
     streamer->demand(std::span(keys).first(1 + rng.below(30)));
     streamer->bet(std::span(keys).last(6));
@@ -107,7 +107,9 @@ TEST(StreamerStress, LendsRightBytesWithManyReadersAndSomeoneWhoCancels) {
       const auto lease = streamer->next_ready(Streamer::Pick::kAny);
       if (!lease) {
         ASSERT_EQ(lease.error().code, Code::kCancelled);
+        ++cancelled;
         streamer->abandon();
+        streamer->clear_cancel();
         break;
       }
       ASSERT_TRUE(vault.holds(*lease));
@@ -116,7 +118,7 @@ TEST(StreamerStress, LendsRightBytesWithManyReadersAndSomeoneWhoCancels) {
   }
   done = true;
   canceller.join();
-  EXPECT_GT(lent, 300U);
+  EXPECT_GT(cancelled, 0U);
 }
 
 }  // namespace
