@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/floats.h"
 #include "base/rng.h"
 #include "base/thread_pool.h"
 #include "base/units.h"
@@ -34,16 +35,55 @@ struct Bench {
   }
 };
 
-void fill_with_noise(std::span<std::byte> bytes, Rng& rng) {
-  for (size_t at = 0; at + 4 <= bytes.size(); at += 4) {
-    const auto value = static_cast<float>(rng.uniform() * 2 - 1);
-    std::memcpy(bytes.data() + at, &value, sizeof value);
+float noise(Rng& rng) { return static_cast<float>(rng.uniform() * 2 - 1); }
+
+template <class T>
+void put(std::span<std::byte> to, size_t& at, T value) {
+  std::memcpy(to.data() + at, &value, sizeof value);
+  at += sizeof value;
+}
+
+// One unit of a format, with weights of ordinary sizes: subnormals and NaN would be another test.
+void fill_unit(Format format, std::span<std::byte> unit, Rng& rng) {
+  size_t at = 0;
+  if (format == Format::kQ8_0) {
+    while (at < 64) put(unit, at, float_to_f16(0.01F));
+  } else if (format == Format::kF8E4M3) {
+    while (at < 64) put(unit, at, 0.01F);
   }
+  while (at < unit.size()) {
+    switch (format) {
+      case Format::kF32:
+        put(unit, at, noise(rng));
+        break;
+      case Format::kF16:
+        put(unit, at, float_to_f16(noise(rng)));
+        break;
+      case Format::kBF16:
+        put(unit, at, float_to_bf16(noise(rng)));
+        break;
+      case Format::kQ8_0:
+      case Format::kF8E4M3:
+        put(unit, at, static_cast<uint8_t>(rng.next() & 0xfeU));  // never 0x7f or 0xff
+        break;
+    }
+  }
+}
+
+// Copies of one random matrix, back to back.
+Buffer random_weights(Device& device, Format format, uint64_t matrix, uint64_t copies, Rng& rng) {
+  Buffer buffer = std::move(*device.allocate(matrix * copies));
+  const std::span<std::byte> all = buffer.host();
+  const size_t unit = info(format).unit_bytes;
+  for (size_t at = 0; at < matrix; at += unit) fill_unit(format, all.subspan(at, unit), rng);
+  for (uint64_t copy = 1; copy < copies; ++copy)
+    std::memcpy(all.data() + copy * matrix, all.data(), matrix);
+  return buffer;
 }
 
 Buffer random_buffer(Device& device, size_t bytes, Rng& rng) {
   Buffer buffer = std::move(*device.allocate(bytes));
-  fill_with_noise(buffer.host(), rng);
+  for (size_t at = 0; at + sizeof(float) <= bytes;) put(buffer.host(), at, noise(rng));
   return buffer;
 }
 
@@ -58,7 +98,7 @@ void project(benchmark::State& state, Format format, uint32_t rows, uint32_t col
   const auto tokens = static_cast<uint32_t>(state.range(0));
   const uint64_t bytes = matrix_bytes(format, rows, cols);
   const uint64_t copies = kWorkingSet / bytes;
-  const Buffer weights = random_buffer(*bench.device, copies * bytes, rng);
+  const Buffer weights = random_weights(*bench.device, format, bytes, copies, rng);
   const Buffer in = random_buffer(*bench.device, size_t{tokens} * cols * sizeof(float), rng);
   const Buffer out = std::move(*bench.device->allocate(size_t{tokens} * rows * sizeof(float)));
   uint64_t copy = 0;

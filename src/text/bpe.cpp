@@ -18,7 +18,7 @@ constexpr uint32_t kNone = UINT32_MAX;
 // Below this many symbols a scan for the lowest rank beats a heap.
 constexpr size_t kFewSymbols = 48;
 
-Error corrupt(std::string message) { return {Code::kCorrupt, "model BPE: " + message}; }
+Error corrupt(const std::string& message) { return {Code::kCorrupt, "model BPE: " + message}; }
 
 uint64_t pair_of(TokenId left, TokenId right) {
   return (static_cast<uint64_t>(left) << 32) | static_cast<uint64_t>(right);
