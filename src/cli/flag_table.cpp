@@ -225,7 +225,7 @@ constexpr std::array kFlags{
          .commands = kEngineUsers,
          .field = ToggleField{&Settings::bets},
          .help = "read experts ahead that may be needed; changes speed, never the result",
-         .fallback = "on"},
+         .fallback = "off"},
     Flag{.name = "kernels",
          .group = Group::kEngine,
          .commands = kEngineUsers,

@@ -58,7 +58,7 @@ struct Settings {
   std::optional<uint64_t> context_tokens;
   std::optional<uint64_t> prompt_chunk;
   Verify verify = Verify::kFirst;
-  bool bets = true;
+  bool bets = false;
   CpuKernels kernels = CpuKernels::kBest;
 
   // Output.

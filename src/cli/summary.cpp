@@ -136,33 +136,12 @@ Result<Summary> summarize_model(const fs::path& path, const Settings& settings,
   std::vector<VaultInfo> vaults;
   for (const VaultFile& file : files.vault) vaults.push_back(file.info());
   describe(vaults, summary);
+  const ModelSizes sizes = files.sizes();
   const Planner planner = [&](const EngineOptions& options) {
-    return Engine::plan(files, path, options, device);
+    return Engine::plan(files.spec, sizes, options, device);
   };
   SMOE_DO(plan_rows(planner, settings, summary));
   return summary;
-}
-
-// As Engine::plan, for a model that is not written yet; the program's own few MiB are left out.
-Result<MemoryPlan> plan_checkpoint(const Summary& summary, const EngineOptions& options,
-                                   const Device& device) {
-  const ModelSpec& spec = summary.spec;
-  MemoryRequest request;
-  request.budget_bytes = options.memory_bytes.value_or(0);
-  request.budget_origin = "--memory";
-  request.context = options.context.value_or(std::min(spec.context, kDefaultContext));
-  if (request.context > spec.context)
-    return Error{Code::kUsage, fmt::format("--ctx {}: the model was made for at most {} positions",
-                                           request.context, spec.context)};
-  request.scout_bytes = summary.scout_bytes;
-  request.kv_bytes = KvCache::bytes_for(spec, {request.context, 1});
-  request.sizes = summary.records;
-  request.scratch_of = [&](uint32_t rows) {
-    return Scratch::bytes_for(spec, rows) +
-           device.scratch_bytes(Scratch::limits_for(spec, rows, request.context));
-  };
-  request.ring_slots = options.ring_slots;
-  return plan_memory(request);
 }
 
 Result<Summary> summarize_checkpoint(const fs::path& path, const Settings& settings,
@@ -175,8 +154,12 @@ Result<Summary> summarize_checkpoint(const fs::path& path, const Settings& setti
   describe(plan.scout, summary);
   for (const ScoutTensor& tensor : plan.scout.tensors) summary.scout_bytes += tensor.bytes;
   describe(plan.vaults, summary);
+  ModelSizes sizes{summary.scout_bytes, summary.records, 0};
+  std::error_code no_tokenizer;
+  const uint64_t tokenizer = fs::file_size(path / "tokenizer.json", no_tokenizer);
+  if (!no_tokenizer) sizes.tokenizer_bytes = tokenizer;
   const Planner planner = [&](const EngineOptions& options) {
-    return plan_checkpoint(summary, options, device);
+    return Engine::plan(summary.spec, sizes, options, device);
   };
   SMOE_DO(plan_rows(planner, settings, summary));
   return summary;

@@ -71,12 +71,6 @@ Error no_model(const fs::path& folder) {
   return {Code::kNotFound, name + ": is no model folder (no scout.safetensors)"};
 }
 
-uint64_t tokenizer_bytes(const fs::path& folder) {
-  std::error_code error;
-  const uint64_t size = fs::file_size(folder / "tokenizer.json", error);
-  return error ? 0 : size;
-}
-
 // Share of available memory that the default budget takes: the rest absorbs what other programs
 // will ask for and what the kernel needs to keep the machine responsive.
 uint64_t default_budget() {
@@ -90,6 +84,7 @@ Result<ModelFiles> ModelFiles::open(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(folder / "scout.safetensors", ignored)) return no_model(folder);
   ModelFiles model;
+  model.folder = folder;
   SMOE_TRY(model.scout, ScoutFile::open(folder / "scout.safetensors"));
   auto spec = ModelSpec::from_json(model.scout.info().spec_json);
   if (!spec) return std::move(spec).error().in(model.scout.path().string());
@@ -110,9 +105,19 @@ uint64_t ModelFiles::vault_bytes() const {
   return bytes;
 }
 
-Result<MemoryPlan> Engine::plan(const ModelFiles& files, const fs::path& folder,
+ModelSizes ModelFiles::sizes() const {
+  ModelSizes sizes;
+  sizes.scout_bytes = scout.data_bytes();
+  for (const RecordClass& record : record_classes(vault))
+    sizes.records.push_back({record.record_bytes, record.records});
+  std::error_code error;
+  const uint64_t tokenizer = fs::file_size(folder / "tokenizer.json", error);
+  if (!error) sizes.tokenizer_bytes = tokenizer;
+  return sizes;
+}
+
+Result<MemoryPlan> Engine::plan(const ModelSpec& spec, const ModelSizes& sizes,
                                 const EngineOptions& options, const Device& device) {
-  const ModelSpec& spec = files.spec;
   MemoryRequest request;
   request.budget_bytes = options.memory_bytes ? *options.memory_bytes : default_budget();
   request.budget_origin = options.memory_bytes ? "--memory" : "available memory";
@@ -121,11 +126,10 @@ Result<MemoryPlan> Engine::plan(const ModelFiles& files, const fs::path& folder,
     return Error{Code::kUsage,
                  fmt::format("a context of {} positions: this model was made for 1 to {}",
                              request.context, spec.context)};
-  request.scout_bytes = files.scout.data_bytes();
+  request.scout_bytes = sizes.scout_bytes;
   request.kv_bytes = KvCache::bytes_for(spec, {request.context, options.sequences});
-  request.fixed_bytes = kProgramBytes + kTokenizerFactor * tokenizer_bytes(folder);
-  for (const RecordClass& record : record_classes(files.vault))
-    request.sizes.push_back({record.record_bytes, record.records});
+  request.fixed_bytes = kProgramBytes + kTokenizerFactor * sizes.tokenizer_bytes;
+  request.sizes = sizes.records;
   request.scratch_of = [&, context = request.context](uint32_t rows) {
     return Scratch::bytes_for(spec, rows) +
            device.scratch_bytes(Scratch::limits_for(spec, rows, context));
@@ -145,7 +149,7 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(const fs::path& folder,
   std::unique_ptr<Engine> engine(new Engine());
   SMOE_TRY(engine->files_, ModelFiles::open(folder));
   const ModelSpec& spec = engine->files_.spec;
-  SMOE_TRY(engine->plan_, plan(engine->files_, folder, options, device));
+  SMOE_TRY(engine->plan_, plan(spec, engine->files_.sizes(), options, device));
   const MemoryPlan& plan = engine->plan_;
 
   SMOE_TRY(engine->scout_, Scout::open(engine->files_.scout, spec, device));

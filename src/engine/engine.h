@@ -39,8 +39,16 @@ struct EngineOptions {
 
 inline constexpr uint32_t kDefaultContext = 4096;
 
+// What a model takes of memory, whether or not it has been written yet.
+struct ModelSizes {
+  uint64_t scout_bytes = 0;
+  std::vector<RecordSize> records;  // ascending by record_bytes
+  uint64_t tokenizer_bytes = 0;     // of tokenizer.json
+};
+
 // The files of a model folder, opened and checked against each other; no weights yet.
 struct ModelFiles {
+  std::filesystem::path folder;
   ScoutFile scout;
   std::vector<VaultFile> vault;  // ascending by layer
   ModelSpec spec;
@@ -49,6 +57,7 @@ struct ModelFiles {
   // missing layer, a record that contradicts the spec), naming the file.
   static Result<ModelFiles> open(const std::filesystem::path& folder);
   uint64_t vault_bytes() const;
+  ModelSizes sizes() const;
 };
 
 class Engine {
@@ -57,8 +66,8 @@ class Engine {
   // Fails: as ModelFiles::open; kNoMemory with the smallest budget that works; kUsage.
   static Result<std::unique_ptr<Engine>> open(const std::filesystem::path& folder,
                                               const EngineOptions& options, Device& device);
-  // What open() would plan, without loading anything.
-  static Result<MemoryPlan> plan(const ModelFiles& files, const std::filesystem::path& folder,
+  // What open() would plan, without loading anything. Fails: kNoMemory, kUsage.
+  static Result<MemoryPlan> plan(const ModelSpec& spec, const ModelSizes& sizes,
                                  const EngineOptions& options, const Device& device);
   ~Engine();
 

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/units.h"
 
 namespace smoe {
 namespace {
@@ -236,8 +237,11 @@ void Step::bet_on(uint32_t layer) {
       {rows(scratch.hidden, width), weights.ffn_norm, width, parts_.spec->norm_epsilon, normed});
   device.project({weights.router, {}, normed, logits});
   device.read(logits, values);
+  // The likelier half: past that, a wrong guess costs more disk time than a right one saves.
+  FfnSpec likely = ffn;
+  likely.router.active_experts = ceil_div(ffn.router.active_experts, 2U);
   // A guess that is not finite is no fault of this layer; the layer itself will say so.
-  if (route(ffn, values, scratch.bet_routing, scratch.router_work))
+  if (route(likely, values, scratch.bet_routing, scratch.router_work))
     parts_.experts->bet(layer, scratch.bet_routing);
 }
 

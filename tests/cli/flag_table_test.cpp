@@ -36,7 +36,7 @@ TEST(FlagTable, SaysOfEveryFlagWhatItDoesAndForWhom) {
 TEST(FlagTable, DefaultsInHelpAreThoseOfTheSettings) {
   Settings changed;
   changed.window_tokens = 0;
-  changed.bets = false;
+  changed.bets = true;
   const Settings defaults;
   for (const Flag& flag : flags()) {
     if (std::holds_alternative<ChoiceField>(flag.field)) {

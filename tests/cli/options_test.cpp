@@ -78,7 +78,7 @@ TEST(Options, LeavesUnsetWhatNobodyGave) {
   EXPECT_FALSE(settings->temperature);
   EXPECT_FALSE(settings->memory_bytes);
   EXPECT_TRUE(settings->stop.empty());
-  EXPECT_TRUE(settings->bets);
+  EXPECT_FALSE(settings->bets);
 }
 
 TEST(Options, TakeAPromptThatLooksLikeAFlagAfterTwoDashes) {
@@ -101,8 +101,8 @@ TEST(Options, TheLastOfARepeatedFlagCounts) {
 }
 
 TEST(Options, SwitchesAndTogglesTurnOnAndOff) {
-  EXPECT_FALSE(settings_of({"run", "m", "--bets", "off"})->bets);
-  EXPECT_FALSE(settings_of({"run", "m", "--no-bets"})->bets);
+  EXPECT_TRUE(settings_of({"run", "m", "--bets", "on"})->bets);
+  EXPECT_FALSE(settings_of({"run", "m", "--bets", "on", "--no-bets"})->bets);
   EXPECT_TRUE(settings_of({"run", "m", "--stats"})->stats);
   EXPECT_FALSE(settings_of({"run", "m", "--no-stats"}, {{"SMOE_STATS", "1"}})->stats);
   EXPECT_EQ(settings_of({"tokenize", "m"})->special, std::nullopt);
@@ -200,14 +200,14 @@ TEST(Options, FlagBeatsEnvironmentBeatsConfigFile) {
 
 TEST(Options, EveryFlagHasItsNameInTheEnvironment) {
   const auto settings = settings_of({"run", "m"}, {{"SMOE_CTX_SIZE", "64"},
-                                                   {"SMOE_BETS", "disabled"},
+                                                   {"SMOE_BETS", "enabled"},
                                                    {"SMOE_JSON", "On"},
                                                    {"SMOE_STOP", "a,b"},
                                                    {"SMOE_MEMORY", "1G"},
                                                    {"SMOE_THREADS", ""}});
   ASSERT_TRUE(settings) << settings.error().message;
   EXPECT_EQ(settings->context_tokens, 64U);
-  EXPECT_FALSE(settings->bets);
+  EXPECT_TRUE(settings->bets);
   EXPECT_TRUE(settings->json);
   EXPECT_EQ(settings->stop, (Words{"a", "b"}));
   EXPECT_EQ(settings->memory_bytes, 1ULL << 30U);

@@ -62,7 +62,7 @@ TEST_F(Run, TellsTheSameWithAnyRingThreadsChunkAndKernels) {
   const std::string told = text({kPrompt, "--max-tokens", "32"});
   for (const Words& more :
        {Words{"--ring-slots", "2"}, Words{"--threads", "1"}, Words{"--threads", "3"},
-        Words{"--prompt-chunk", "1"}, Words{"--prompt-chunk", "7"}, Words{"--bets", "off"},
+        Words{"--prompt-chunk", "1"}, Words{"--prompt-chunk", "7"}, Words{"--bets", "on"},
         Words{"--verify", "always"}, Words{"--kernels", "portable"}, Words{"--memory", "45M"}}) {
     Words words{kPrompt, "--max-tokens", "32"};
     words.insert(words.end(), more.begin(), more.end());
