@@ -51,6 +51,13 @@ Result<AddedToken> AddedToken::from_json(const Json& description) {
   return token;
 }
 
+bool AddedToken::is_control() const {
+  const auto is_tag = [&](char open, char close) {
+    return content.size() > 2 && content.front() == open && content.back() == close;
+  };
+  return special || is_tag('<', '>') || is_tag('[', ']');
+}
+
 AddedTokens::Trie::Trie() : nodes_(1), roots_(256, 0) {}
 
 uint32_t AddedTokens::Trie::child_of(uint32_t node, char byte) const {
@@ -78,14 +85,18 @@ void AddedTokens::Trie::add(std::string_view text, uint32_t token) {
   if (nodes_[node].token == kNothing) nodes_[node].token = token;
 }
 
-AddedTokens::Trie::Match AddedTokens::Trie::longest(std::string_view text, size_t at) const {
+// Of the tokens that accept(token, end) takes.
+template <class Accept>
+AddedTokens::Trie::Match AddedTokens::Trie::longest(std::string_view text, size_t at,
+                                                    const Accept& accept) const {
   Match match;
   uint32_t node = 0;
   for (size_t end = at; end < text.size();) {
     node = child_of(node, text[end]);
     if (node == 0) break;
     ++end;
-    if (nodes_[node].token != kNothing) match = {nodes_[node].token, end - at};
+    const uint32_t token = nodes_[node].token;
+    if (token != kNothing && accept(token, end)) match = {token, end - at};
   }
   return match;
 }
@@ -103,12 +114,19 @@ Result<AddedTokens> AddedTokens::make(std::vector<AddedToken> tokens,
     for (uint32_t index = 0; index < added.tokens_.size(); ++index) {
       const AddedToken& token = added.tokens_[index];
       if (token.special != special || token.content.empty()) continue;
+      if (added.control_.size() <= index_of(token.id))
+        added.control_.resize(index_of(token.id) + 1);
+      if (token.is_control()) added.control_[index_of(token.id)] = true;
       if (token.content.size() > kMaxContentBytes)
         return Error{Code::kUnsupported, "added token " + json_quote(token.content.substr(0, 32)) +
                                              "…: longer than " + std::to_string(kMaxContentBytes) +
                                              " bytes"};
       if (token.normalized) {
-        added.normalized_.add(normalizer.normalize(token.content), index);
+        SMOE_TRY(const std::string normal, normalizer.normalize(token.content));
+        if (normal.empty())
+          return Error{Code::kUnsupported,
+                       "added token " + json_quote(token.content) + ": its normal form is empty"};
+        added.normalized_.add(normal, index);
       } else {
         added.as_written_.add(token.content, index);
       }
@@ -131,12 +149,14 @@ bool AddedTokens::stands_alone(std::string_view text, size_t begin, size_t end) 
          (end == text.size() || !is_word(end));
 }
 
-void AddedTokens::cut(std::string_view text, Text kind, bool parse_special,
+void AddedTokens::cut(std::string_view text, const Search& search,
                       std::vector<AddedTokenMatch>& matches) const {
-  const Trie& trie = kind == Text::kNormalized ? normalized_ : as_written_;
+  const Trie& trie = search.kind == Text::kNormalized ? normalized_ : as_written_;
   size_t covered = 0;
-  for (size_t at = 0; at < text.size();) {
-    const Trie::Match match = trie.longest(text, at);
+  for (size_t at = trie.empty() ? text.size() : 0; at < text.size();) {
+    const Trie::Match match = trie.longest(text, at, [&](uint32_t token, size_t end) {
+      return search.allowed == nullptr || (*search.allowed)(tokens_[token], at, end);
+    });
     if (match.bytes == 0) {
       ++at;
       continue;
@@ -145,7 +165,7 @@ void AddedTokens::cut(std::string_view text, Text kind, bool parse_special,
     size_t end = at + match.bytes;
     at = end;
     const AddedToken& token = tokens_[match.token];
-    if (token.special && !parse_special) continue;
+    if (token.special && !search.parse_special) continue;
     if (token.single_word && !stands_alone(text, begin, end)) continue;
     if (token.rstrip) end = end_of_spaces(text, end);
     if (token.lstrip) begin = std::max(covered, begin_of_spaces(text, begin, covered));

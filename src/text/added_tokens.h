@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,10 @@ struct AddedToken {
   bool normalized = false;  // is looked for in normalised text
   bool special = false;
 
+  // Whether it steers the model, so that nobody but the template may write it: a special token, or
+  // one that is written like a tag. Models mark many of those (<think>, [INST]) as not special.
+  bool is_control() const;
+
   static Result<AddedToken> from_json(const Json& description);
 };
 
@@ -40,10 +45,20 @@ class AddedTokens {
   static Result<AddedTokens> make(std::vector<AddedToken> tokens, const Normalizer& normalizer);
 
   enum class Text { kAsWritten, kNormalized };
-  // Cuts `text` at the tokens that are to be found in text of this kind: the leftmost, then the
-  // longest. Special ones are not looked for unless `parse_special`.
-  void cut(std::string_view text, Text kind, bool parse_special,
+  // Whether a token may be taken at bytes [begin, end) of the text.
+  using Allowed = std::function<bool(const AddedToken& token, size_t begin, size_t end)>;
+  struct Search {
+    Text kind;
+    bool parse_special = true;         // otherwise special tokens are text
+    const Allowed* allowed = nullptr;  // all are, when there is none
+  };
+  // Cuts `text` at the tokens that are to be found in it: the leftmost, then the longest.
+  void cut(std::string_view text, const Search& search,
            std::vector<AddedTokenMatch>& matches) const;
+
+  bool is_control(TokenId id) const {
+    return index_of(id) < control_.size() && control_[index_of(id)];
+  }
 
   const std::vector<AddedToken>& all() const { return tokens_; }
 
@@ -59,7 +74,9 @@ class AddedTokens {
       uint32_t token = kNothing;
       size_t bytes = 0;
     };
-    Match longest(std::string_view text, size_t at) const;
+    template <class Accept>
+    Match longest(std::string_view text, size_t at, const Accept& accept) const;
+    bool empty() const { return nodes_.size() == 1; }
     static constexpr uint32_t kNothing = UINT32_MAX;
 
    private:
@@ -78,6 +95,7 @@ class AddedTokens {
   bool stands_alone(std::string_view text, size_t begin, size_t end) const;
 
   std::vector<AddedToken> tokens_;
+  std::vector<bool> control_;            // by id
   std::optional<Regex> word_character_;  // there when a token needs it
   Trie as_written_;
   Trie normalized_;

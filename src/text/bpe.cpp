@@ -6,6 +6,7 @@
 #include <queue>
 #include <string>
 
+#include "text/byte_token.h"
 #include "text/json_scanner.h"
 #include "text/step_fields.h"
 #include "text/utf8.h"
@@ -67,6 +68,31 @@ const Bpe::Merge* Bpe::MergeTable::find(TokenId left, TokenId right) const {
 
 Result<Bpe> Bpe::from_json(const Json& description, std::string_view vocab,
                            std::string_view merges) {
+  SMOE_TRY(Vocabulary vocabulary, read_vocabulary(vocab));
+  SMOE_TRY(const std::vector<MergeRule> rules, read_merges(merges, vocabulary));
+  return make(description, std::move(vocabulary), rules);
+}
+
+Result<Bpe> Bpe::make(const Json& description, Vocabulary vocabulary,
+                      std::span<const MergeRule> rules) {
+  Bpe bpe;
+  bpe.vocabulary_ = std::move(vocabulary);
+  bpe.short_characters_.assign(kShortCharacters, kNone);
+  std::string text;
+  for (char32_t character = 0; character < kShortCharacters; ++character) {
+    text.clear();
+    append_utf8(text, character);
+    if (const auto id = bpe.vocabulary_.find(text))
+      bpe.short_characters_[character] = static_cast<uint32_t>(*id);
+  }
+  SMOE_DO(bpe.read_options(description));
+  bpe.merges_.reserve(rules.size());
+  for (uint32_t rank = 0; rank < rules.size(); ++rank)
+    bpe.merges_.set(rules[rank].left, rules[rank].right, {rank, rules[rank].result});
+  return bpe;
+}
+
+Status Bpe::read_options(const Json& description) {
   SMOE_TRY(const StepFields model, StepFields::of(description, "model"));
   if (model.type() != "BPE") return model.unsupported();
   SMOE_DO(model.only({"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
@@ -80,58 +106,49 @@ Result<Bpe> Bpe::from_json(const Json& description, std::string_view vocab,
       return Error{Code::kUnsupported,
                    "model BPE: field " + json_quote(field) + " is not supported by this version"};
   }
+  SMOE_TRY(fuse_unknown_, model.boolean("fuse_unk", false));
+  SMOE_TRY(ignore_merges_, model.boolean("ignore_merges", false));
   SMOE_TRY(const bool byte_fallback, model.boolean("byte_fallback", false));
-  if (byte_fallback)
-    return Error{Code::kUnsupported, "model BPE: byte_fallback is not supported by this version"};
-  Bpe bpe;
-  SMOE_TRY(bpe.fuse_unknown_, model.boolean("fuse_unk", false));
-  SMOE_TRY(bpe.ignore_merges_, model.boolean("ignore_merges", false));
-  SMOE_DO(bpe.read_vocabulary(vocab));
-  if (model.value("unk_token") != nullptr) {
-    SMOE_TRY(const std::string_view unknown, model.string("unk_token"));
-    bpe.unknown_ = bpe.vocabulary_.find(unknown);
-    if (!bpe.unknown_) return model.wrong("unk_token", "a token of the vocabulary");
+  for (unsigned byte = 0; byte < 256 && byte_fallback; ++byte) {
+    const auto id = vocabulary_.find(byte_token(static_cast<uint8_t>(byte)));
+    byte_tokens_.push_back(id ? static_cast<uint32_t>(*id) : kNone);
   }
-  SMOE_DO(bpe.read_merges(merges));
-  return bpe;
+  if (model.value("unk_token") == nullptr) return {};
+  SMOE_TRY(const std::string_view unknown, model.string("unk_token"));
+  unknown_ = vocabulary_.find(unknown);
+  if (!unknown_) return model.wrong("unk_token", "a token of the vocabulary");
+  return {};
 }
 
-Status Bpe::read_vocabulary(std::string_view json) {
+Result<Vocabulary> Bpe::read_vocabulary(std::string_view json) {
   JsonScanner scanner(json);
   if (!scanner.take('{')) return corrupt("\"vocab\" should be an object");
+  Vocabulary vocabulary;
   std::string scratch;
   while (!scanner.take('}')) {
-    if (vocabulary_.tokens() > 0 && !scanner.take(',')) return corrupt("\"vocab\" is no JSON");
+    if (vocabulary.tokens() > 0 && !scanner.take(',')) return corrupt("\"vocab\" is no JSON");
     const auto text = scanner.string(scratch);
     if (!text || !scanner.take(':')) return corrupt("\"vocab\" is no JSON");
     const auto id = scanner.whole_number();
     if (!id || *id > kMaxTokenId) return corrupt(json_quote(*text) + " has no usable id");
-    const size_t tokens = vocabulary_.tokens();
-    if (!vocabulary_.add(*text, TokenId{static_cast<uint32_t>(*id)}) ||
-        vocabulary_.tokens() == tokens)
+    const size_t tokens = vocabulary.tokens();
+    if (!vocabulary.add(*text, TokenId{static_cast<uint32_t>(*id)}) ||
+        vocabulary.tokens() == tokens)
       return corrupt(json_quote(*text) + " is there twice, or another token has id " +
                      std::to_string(*id));
   }
-  short_characters_.assign(kShortCharacters, kNone);
-  std::string text;
-  for (char32_t character = 0; character < kShortCharacters; ++character) {
-    text.clear();
-    append_utf8(text, character);
-    if (const auto id = vocabulary_.find(text))
-      short_characters_[character] = static_cast<uint32_t>(*id);
-  }
-  return {};
+  return vocabulary;
 }
 
-Status Bpe::read_merges(std::string_view json) {
+Result<std::vector<Bpe::MergeRule>> Bpe::read_merges(std::string_view json,
+                                                     const Vocabulary& vocabulary) {
   JsonScanner scanner(json);
   if (!scanner.take('[')) return corrupt("\"merges\" should be an array");
-  std::vector<RankedPair> pairs;
+  std::vector<MergeRule> rules;
   std::string scratch;
   std::string right_scratch;
   for (bool first = true; !scanner.take(']'); first = false) {
     if (!first && !scanner.take(',')) return corrupt("\"merges\" is no JSON");
-    const auto rank = static_cast<uint32_t>(pairs.size());
     std::optional<std::string_view> left;
     std::optional<std::string_view> right;
     if (scanner.take('[')) {
@@ -146,26 +163,21 @@ Status Bpe::read_merges(std::string_view json) {
         right = line->substr(space + 1);
       }
     }
-    if (!left || !right) return corrupt("merge " + std::to_string(rank) + " is no pair");
-    SMOE_TRY(const RankedPair pair, find_merge(*left, *right, rank));
-    pairs.push_back(pair);
+    if (!left || !right) return corrupt("merge " + std::to_string(rules.size()) + " is no pair");
+    const auto left_id = vocabulary.find(*left);
+    const auto right_id = vocabulary.find(*right);
+    const auto result = vocabulary.find(std::string(*left).append(*right));
+    if (!left_id || !right_id || !result)
+      return corrupt("merge " + std::to_string(rules.size()) + " of " + json_quote(*left) +
+                     " and " + json_quote(*right) + " needs a token that the vocabulary lacks");
+    rules.push_back({*left_id, *right_id, *result});
   }
-  merges_.reserve(pairs.size());
-  for (const RankedPair& pair : pairs) merges_.set(pair.left, pair.right, pair.merge);
-  return {};
+  return rules;
 }
 
-Result<Bpe::RankedPair> Bpe::find_merge(std::string_view left, std::string_view right,
-                                        uint32_t rank) const {
-  std::string joined(left);
-  joined.append(right);
-  const auto left_id = vocabulary_.find(left);
-  const auto right_id = vocabulary_.find(right);
-  const auto result = vocabulary_.find(joined);
-  if (!left_id || !right_id || !result)
-    return corrupt("merge " + std::to_string(rank) + " of " + json_quote(left) + " and " +
-                   json_quote(right) + " needs a token that the vocabulary lacks");
-  return RankedPair{*left_id, *right_id, {rank, *result}};
+bool Bpe::covers_all_bytes() const {
+  return !byte_tokens_.empty() &&
+         std::find(byte_tokens_.begin(), byte_tokens_.end(), kNone) == byte_tokens_.end();
 }
 
 void Bpe::encode(std::string_view piece, std::vector<TokenId>& tokens) const {
@@ -184,25 +196,37 @@ void Bpe::encode(std::string_view piece, std::vector<TokenId>& tokens) const {
   }
 }
 
+// Whether each byte of the character has a token; if so they are appended.
+bool Bpe::append_bytes(std::string_view character, std::vector<TokenId>& tokens) const {
+  const auto token_of = [&](char byte) { return byte_tokens_[static_cast<uint8_t>(byte)]; };
+  if (byte_tokens_.empty() || std::any_of(character.begin(), character.end(),
+                                          [&](char byte) { return token_of(byte) == kNone; }))
+    return false;
+  for (const char byte : character) tokens.push_back(TokenId{token_of(byte)});
+  return true;
+}
+
 void Bpe::append_characters(std::string_view piece, std::vector<TokenId>& tokens) const {
-  bool fusing = false;
+  // The reference holds an unknown token back until the next known character, past tokens of
+  // bytes.
+  bool unknown_waits = false;
   for (size_t at = 0; at < piece.size();) {
     const Utf8Step step = utf8_step(piece, at);
+    const std::string_view character = piece.substr(at, step.bytes);
+    at += step.bytes;
     std::optional<TokenId> token;
     if (step.code_point < kShortCharacters) {
       const uint32_t id = short_characters_[step.code_point];
       if (id != kNone) token = TokenId{id};
     } else {
-      token = vocabulary_.find(piece.substr(at, step.bytes));
+      token = vocabulary_.find(character);
     }
-    if (token) {
-      tokens.push_back(*token);
-    } else if (unknown_ && !(fusing && fuse_unknown_)) {
-      tokens.push_back(*unknown_);
-    }
-    fusing = !token;
-    at += step.bytes;
+    if (!token && (append_bytes(character, tokens) || !unknown_)) continue;
+    if (unknown_waits && (token || !fuse_unknown_)) tokens.push_back(*unknown_);
+    unknown_waits = !token;
+    if (token) tokens.push_back(*token);
   }
+  if (unknown_waits) tokens.push_back(*unknown_);
 }
 
 // Takes the lowest rank again and again; pieces are a handful of characters on average.

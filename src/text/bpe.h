@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -21,13 +22,29 @@ class Bpe {
   static Result<Bpe> from_json(const Json& description, std::string_view vocab,
                                std::string_view merges);
 
-  // Appends the tokens of one piece. Characters without a token become the unknown token, or
-  // nothing where the vocabulary has none.
+  // Two neighbours and what they become.
+  struct MergeRule {
+    TokenId left;
+    TokenId right;
+    TokenId result;
+  };
+  // The same from tables that have been read before; `rules` by rank.
+  static Result<Bpe> make(const Json& description, Vocabulary vocabulary,
+                          std::span<const MergeRule> rules);
+  // The merges of a tokenizer.json, by rank.
+  static Result<std::vector<MergeRule>> read_merges(std::string_view json,
+                                                    const Vocabulary& vocabulary);
+  static Result<Vocabulary> read_vocabulary(std::string_view json);
+
+  // Appends the tokens of one piece. Characters without a token become those of their bytes where
+  // the model says so, else the unknown token, or nothing where the vocabulary has none.
   // Threads: any, at once. Cost: n log n in the piece's length.
   void encode(std::string_view piece, std::vector<TokenId>& tokens) const;
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
   bool has_unknown_token() const { return unknown_.has_value(); }
+  // Whether each byte has a token of its own that stands in for characters without one.
+  bool covers_all_bytes() const;
 
  private:
   struct Merge {
@@ -50,15 +67,8 @@ class Bpe {
     std::vector<Slot> slots_;
   };
 
-  struct RankedPair {
-    TokenId left;
-    TokenId right;
-    Merge merge;
-  };
-
-  Status read_vocabulary(std::string_view json);
-  Status read_merges(std::string_view json);
-  Result<RankedPair> find_merge(std::string_view left, std::string_view right, uint32_t rank) const;
+  Status read_options(const Json& description);
+  bool append_bytes(std::string_view character, std::vector<TokenId>& tokens) const;
   void append_characters(std::string_view piece, std::vector<TokenId>& tokens) const;
   void merge_few(std::vector<TokenId>& tokens, size_t begin) const;
   void merge_many(std::vector<TokenId>& tokens, size_t begin) const;
@@ -66,6 +76,7 @@ class Bpe {
   Vocabulary vocabulary_;
   MergeTable merges_;
   std::vector<uint32_t> short_characters_;  // ids of characters below U+0200
+  std::vector<uint32_t> byte_tokens_;       // by byte; empty without byte_fallback
   std::optional<TokenId> unknown_;
   bool fuse_unknown_ = false;
   bool ignore_merges_ = false;

@@ -46,17 +46,20 @@ void append_byte_letters(std::string& text, std::string_view bytes) {
   for (const char byte : bytes) append_utf8(text, letter_of_byte(static_cast<uint8_t>(byte)));
 }
 
-std::string bytes_of_letters(std::string_view token) {
-  std::string bytes;
+void append_bytes_of_letters(std::string& bytes, std::string_view token) {
+  const size_t begin = bytes.size();
   size_t at = 0;
   while (at < token.size()) {
     const Utf8Step step = utf8_step(token, at);
     const auto byte = byte_of_letter(step.code_point);
-    if (!byte) return std::string(token);
+    if (!byte) {
+      bytes.resize(begin);
+      bytes.append(token);
+      return;
+    }
     bytes.push_back(static_cast<char>(*byte));
     at += step.bytes;
   }
-  return bytes;
 }
 
 }  // namespace smoe

@@ -16,8 +16,8 @@ std::optional<uint8_t> byte_of_letter(char32_t letter);
 // "Ġhello" for " hello".
 void append_byte_letters(std::string& text, std::string_view bytes);
 
-// The bytes that a vocabulary entry stands for: its letters turned back, or the entry as it is when
-// one of its characters is no letter of the alphabet (an added token with a space in it).
-std::string bytes_of_letters(std::string_view token);
+// Appends the bytes that a vocabulary entry stands for: its letters turned back, or the entry as it
+// is when one of its characters is no letter of the alphabet (an added token with a space in it).
+void append_bytes_of_letters(std::string& bytes, std::string_view token);
 
 }  // namespace smoe

@@ -1,6 +1,7 @@
 #include "text/json_scanner.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "text/utf8.h"
 
@@ -117,6 +118,20 @@ std::optional<uint64_t> JsonScanner::whole_number() {
     value = value * 10 + static_cast<uint64_t>(text_[end++] - '0');
   const size_t digits = end - at_;
   if (digits == 0 || digits > kMostDigits || (digits > 1 && text_[at_] == '0')) return std::nullopt;
+  at_ = end;
+  return value;
+}
+
+std::optional<double> JsonScanner::number() {
+  skip_space();
+  constexpr std::string_view kCharacters = "+-.0123456789Ee";
+  const size_t end = std::min(text_.find_first_not_of(kCharacters, at_), text_.size());
+  const std::string_view text = text_.substr(at_, end - at_);
+  const bool begins_well = !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
+  double value = 0.0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (!begins_well || error != std::errc() || stop != text.data() + text.size())
+    return std::nullopt;
   at_ = end;
   return value;
 }

@@ -23,6 +23,8 @@ class JsonScanner {
   std::optional<std::string_view> string(std::string& scratch);
   // Digits only.
   std::optional<uint64_t> whole_number();
+  // Any number of JSON.
+  std::optional<double> number();
   // The text of the next value. Brackets must balance; what is between them is not checked.
   std::optional<std::string_view> value();
 

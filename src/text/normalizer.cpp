@@ -1,10 +1,9 @@
 #include "text/normalizer.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
+#include <array>
+#include <utility>
 
-#include "base/check.h"
 #include "text/step_fields.h"
 #include "text/unicode_tables.h"
 #include "text/utf8.h"
@@ -12,73 +11,82 @@
 namespace smoe {
 namespace {
 
-using CodePoints = std::vector<utf8proc_int32_t>;
+// No released tokenizer has more than a handful; each is a pass over the text.
+constexpr size_t kMaxSteps = 32;
+// A step that makes text longer, applied over and over, would fill the memory.
+constexpr size_t kMaxGrowth = 64;
+constexpr size_t kAlwaysAllowedBytes = 1 << 20;
 
-// No character below this one decomposes differently from how it composes, and none moves.
-constexpr char32_t kFirstCombining = 0x300;
+struct FormName {
+  std::string_view name;
+  NormalForm form;
+};
+constexpr auto kForms = std::to_array<FormName>({
+    {"NFC", NormalForm::kNfc},
+    {"NFD", NormalForm::kNfd},
+    {"NFKC", NormalForm::kNfkc},
+    {"NFKD", NormalForm::kNfkd},
+});
 
-uint8_t combining_class(utf8proc_int32_t code_point) {
-  return static_cast<uint8_t>(utf8proc_get_property(code_point)->combining_class);
-}
-
-void append_decomposed(CodePoints& to, char32_t code_point) {
-  constexpr utf8proc_ssize_t kLongest = 18;  // no canonical decomposition is longer
-  utf8proc_int32_t parts[kLongest];
-  int boundary = UTF8PROC_BOUNDCLASS_START;
-  const auto option = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
-  const utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code_point),
-                                                         parts, kLongest, option, &boundary);
-  SMOE_CHECK(count >= 0 && count <= kLongest);
-  to.insert(to.end(), parts, parts + count);
-}
-
-// utf8proc sorts combining marks by insertion, which takes minutes for a megabyte of them.
-void sort_marks(CodePoints& points) {
-  auto begin = points.begin();
-  while (begin != points.end()) {
-    const auto is_mark = [](utf8proc_int32_t point) { return combining_class(point) != 0; };
-    begin = std::find_if(begin, points.end(), is_mark);
-    const auto end = std::find_if_not(begin, points.end(), is_mark);
-    std::stable_sort(begin, end, [](utf8proc_int32_t a, utf8proc_int32_t b) {
-      return combining_class(a) < combining_class(b);
-    });
-    begin = end;
+SourcedText to_lowercase(const SourcedText& text) {
+  SourcedText result = text.empty_like();
+  result.text.reserve(text.text.size());
+  std::string lower;
+  for (size_t at = 0; at < text.text.size();) {
+    const Utf8Step step = utf8_step(text.text, at);
+    lower.clear();
+    append_lowercase(lower, step.code_point);
+    if (lower.size() == step.bytes) {  // byte by byte, where they correspond
+      for (size_t byte = 0; byte < step.bytes; ++byte)
+        result.append(std::string_view(lower).substr(byte, 1), text, at + byte);
+    } else {
+      result.append(lower, text, at);
+    }
+    at += step.bytes;
   }
+  return result;
 }
 
-// Appends the composed form of `points` and clears them.
-void flush(CodePoints& points, std::string& to) {
-  sort_marks(points);
-  const auto option = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-  const utf8proc_ssize_t count =
-      utf8proc_normalize_utf32(points.data(), static_cast<utf8proc_ssize_t>(points.size()), option);
-  for (utf8proc_ssize_t index = 0; index < count; ++index)
-    append_utf8(to, static_cast<char32_t>(points[static_cast<size_t>(index)]));
-  points.clear();
+SourcedText strip(SourcedText text, bool left, bool right) {
+  size_t begin = 0;
+  size_t end = text.text.size();
+  while (left && begin < end) {
+    const Utf8Step step = utf8_step(text.text, begin);
+    if (!is_space(step.code_point)) break;
+    begin += step.bytes;
+  }
+  while (right && begin < end) {
+    const size_t before = previous_character(text.text, end);
+    if (!is_space(utf8_step(text.text, before).code_point)) break;
+    end = before;
+  }
+  if (begin == 0 && end == text.text.size()) return text;
+  return text.slice(begin, end);
+}
+
+std::vector<TextRange> find_literal(std::string_view text, std::string_view literal) {
+  std::vector<TextRange> matches;
+  for (size_t at = text.find(literal); at != std::string_view::npos;
+       at = text.find(literal, at + literal.size()))
+    matches.push_back({at, at + literal.size()});
+  return matches;
+}
+
+SourcedText replace(const SourcedText& text, const std::vector<TextRange>& matches,
+                    std::string_view content) {
+  SourcedText result = text.empty_like();
+  result.text.reserve(text.text.size());
+  size_t copied = 0;
+  for (const TextRange match : matches) {
+    result.append(text, copied, match.begin);
+    result.append(content, text, match.begin);
+    copied = match.end;
+  }
+  result.append(text, copied, text.text.size());
+  return result;
 }
 
 }  // namespace
-
-std::string to_nfc(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  CodePoints pending;
-  size_t at = 0;
-  while (at < text.size()) {
-    const Utf8Step step = utf8_step(text, at);
-    at += step.bytes;
-    const bool unknown = is_unknown_to_normalization(step.code_point);
-    // A starter below U+0300 ends whatever came before it, and what is unknown is a starter.
-    if (unknown || step.code_point < kFirstCombining) flush(pending, result);
-    if (unknown) {
-      append_utf8(result, step.code_point);
-    } else {
-      append_decomposed(pending, step.code_point);
-    }
-  }
-  flush(pending, result);
-  return result;
-}
 
 Result<Normalizer> Normalizer::from_json(const Json& description) {
   Normalizer normalizer;
@@ -88,11 +96,36 @@ Result<Normalizer> Normalizer::from_json(const Json& description) {
 
 Status Normalizer::add_step(const Json& description) {
   SMOE_TRY(const StepFields step, StepFields::of(description, "normalizer"));
-  if (step.type() == "NFC") {
+  if (steps_.size() >= kMaxSteps)
+    return Error{Code::kUnsupported,
+                 "normalizer: more than " + std::to_string(kMaxSteps) + " steps"};
+  for (const FormName& each : kForms) {
+    if (step.type() != each.name) continue;
     SMOE_DO(step.only({}));
-    if (steps_.empty()) steps_.push_back(Step::kNfc);  // a second time changes nothing
+    return add_form(each.form);
+  }
+  if (step.type() == "Lowercase") {
+    SMOE_DO(step.only({}));
+    steps_.push_back({.kind = Kind::kLowercase});
     return {};
   }
+  if (step.type() == "Prepend") {
+    SMOE_DO(step.only({"prepend"}));
+    SMOE_TRY(const std::string_view content, step.string("prepend"));
+    // The reference loses its way in the text over it.
+    if (content.empty())
+      return Error{Code::kUnsupported, step.name() + ": an empty text is not supported"};
+    steps_.push_back({.kind = Kind::kPrepend, .content = std::string(content)});
+    return {};
+  }
+  if (step.type() == "Strip") {
+    SMOE_DO(step.only({"strip_left", "strip_right"}));
+    SMOE_TRY(const bool left, step.boolean("strip_left"));
+    SMOE_TRY(const bool right, step.boolean("strip_right"));
+    steps_.push_back({.kind = Kind::kStrip, .left = left, .right = right});
+    return {};
+  }
+  if (step.type() == "Replace") return add_replace(step);
   if (step.type() != "Sequence") return step.unsupported();
   SMOE_DO(step.only({"normalizers"}));
   SMOE_TRY(const auto* steps, step.array("normalizers"));
@@ -100,12 +133,73 @@ Status Normalizer::add_step(const Json& description) {
   return {};
 }
 
-std::string Normalizer::normalize(std::string_view text) const {
-  // ASCII is in every normal form.
-  if (steps_.empty() || is_ascii(text)) return std::string(text);
-  std::string result(text);
-  for (size_t step = 0; step < steps_.size(); ++step) result = to_nfc(result);
-  return result;
+Status Normalizer::add_form(NormalForm form) {
+  // A second time changes nothing.
+  if (steps_.empty() || steps_.back().kind != Kind::kForm || steps_.back().form != form)
+    steps_.push_back({.kind = Kind::kForm, .form = form});
+  return {};
+}
+
+Status Normalizer::add_replace(const StepFields& fields) {
+  SMOE_DO(fields.only({"pattern", "content"}));
+  SMOE_TRY(const StepPattern pattern, fields.pattern("pattern"));
+  SMOE_TRY(const std::string_view content, fields.string("content"));
+  Step step{.kind = Kind::kReplace, .content = std::string(content)};
+  if (pattern.is_regex || pattern.text.empty()) {
+    auto regex = Regex::compile(pattern.text);
+    if (!regex) return std::move(regex).error().in(fields.name());
+    step.regex = std::move(*regex);
+  } else {
+    step.literal = pattern.text;
+  }
+  steps_.push_back(std::move(step));
+  return {};
+}
+
+Result<SourcedText> Normalizer::apply(const Step& step, SourcedText text) {
+  switch (step.kind) {
+    case Kind::kForm:
+      // ASCII is in every normal form.
+      if (is_ascii(text.text)) return text;
+      return to_normal_form(text, step.form);
+    case Kind::kLowercase:
+      return to_lowercase(text);
+    case Kind::kPrepend: {
+      if (text.text.empty()) return text;
+      SourcedText result = text.empty_like();
+      result.append(step.content, text, 0);
+      result.append(text, 0, text.text.size());
+      return result;
+    }
+    case Kind::kReplace: {
+      if (!step.regex) return replace(text, find_literal(text.text, step.literal), step.content);
+      std::string storage;
+      std::vector<TextRange> matches;
+      Regex::Finder finder(*step.regex, text.text.size());
+      SMOE_DO(
+          finder.find_all(step.regex->known(text.text, storage), {0, text.text.size()}, matches));
+      return replace(text, matches, step.content);
+    }
+    case Kind::kStrip:
+      return strip(std::move(text), step.left, step.right);
+  }
+  return text;
+}
+
+Result<SourcedText> Normalizer::normalize(SourcedText text) const {
+  const size_t most = kAlwaysAllowedBytes + kMaxGrowth * text.text.size();
+  for (const Step& step : steps_) {
+    SMOE_TRY(text, apply(step, std::move(text)));
+    if (text.text.size() > most)
+      return Error{Code::kUnsupported, "normalizer: makes text more than " +
+                                           std::to_string(kMaxGrowth) + " times as long"};
+  }
+  return text;
+}
+
+Result<std::string> Normalizer::normalize(std::string_view text) const {
+  SMOE_TRY(SourcedText normal, normalize(SourcedText{.text = std::string(text)}));
+  return std::move(normal.text);
 }
 
 }  // namespace smoe

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include "text/byte_alphabet.h"
 #include "text/step_fields.h"
+#include "text/unicode_tables.h"
+#include "text/utf8.h"
 
 namespace smoe {
 namespace {
@@ -45,8 +46,9 @@ class SplitStep : public PretokenizerStep {
 
   Status apply(Pieces& pieces) const override {
     std::string storage;
-    const std::string_view known = regex_.known(pieces.text, storage);
-    Regex::Finder finder(regex_, pieces.text.size());
+    const std::string& text = pieces.content.text;
+    const std::string_view known = regex_.known(text, storage);
+    Regex::Finder finder(regex_, text.size());
     std::vector<TextRange> matches;
     std::vector<Segment> segments;
     std::vector<TextRange> result;
@@ -136,12 +138,14 @@ class SplitStep : public PretokenizerStep {
 class PrefixSpaceStep : public PretokenizerStep {
  public:
   Status apply(Pieces& pieces) const override {
-    Pieces result;
+    Pieces result = pieces.empty_like();
     for (size_t piece = 0; piece < pieces.ranges.size(); ++piece) {
-      const size_t begin = result.text.size();
-      if (!pieces.at(piece).starts_with(' ')) result.text.push_back(' ');
-      result.text.append(pieces.at(piece));
-      result.ranges.push_back({begin, result.text.size()});
+      const TextRange range = pieces.ranges[piece];
+      const size_t begin = result.content.text.size();
+      if (!pieces.at(piece).starts_with(' '))
+        result.content.append(" ", pieces.content, range.begin);
+      result.content.append(pieces.content, range.begin, range.end);
+      result.ranges.push_back({begin, result.content.text.size()});
     }
     pieces = std::move(result);
     return {};
@@ -151,18 +155,100 @@ class PrefixSpaceStep : public PretokenizerStep {
 class ByteAlphabetStep : public PretokenizerStep {
  public:
   Status apply(Pieces& pieces) const override {
-    Pieces result;
-    result.text.reserve(pieces.text.size() * 2);
+    Pieces result = pieces.empty_like();
+    result.content.text.reserve(pieces.content.text.size() * 2);
     result.ranges.reserve(pieces.ranges.size());
     for (size_t piece = 0; piece < pieces.ranges.size(); ++piece) {
-      const size_t begin = result.text.size();
-      append_byte_letters(result.text, pieces.at(piece));
-      result.ranges.push_back({begin, result.text.size()});
+      const size_t begin = result.content.text.size();
+      append_letters(result.content, pieces.content, pieces.ranges[piece]);
+      result.ranges.push_back({begin, result.content.text.size()});
     }
     pieces = std::move(result);
     return {};
   }
+
+ private:
+  static void append_letters(SourcedText& to, const SourcedText& from, TextRange range) {
+    std::string letter;
+    size_t at = range.begin;
+    for (; at < range.end && (from.tracked || at < from.first_bytes); ++at) {
+      letter.clear();
+      append_utf8(letter, letter_of_byte(static_cast<uint8_t>(from.text[at])));
+      to.append(letter, from, at);
+    }
+    append_byte_letters(to.text, std::string_view(from.text).substr(at, range.end - at));
+  }
 };
+
+// Spaces become a visible character, which also stands before the text, and pieces begin with it.
+class MetaspaceStep : public PretokenizerStep {
+ public:
+  enum class Prepend { kAlways, kFirst, kNever };
+  MetaspaceStep(std::string_view replacement, Prepend prepend, bool split)
+      : replacement_(replacement), prepend_(prepend), split_(split) {}
+
+  Status apply(Pieces& pieces) const override {
+    Pieces result = pieces.empty_like();
+    for (size_t piece = 0; piece < pieces.ranges.size(); ++piece) {
+      const bool first = pieces.ranges[piece].begin < pieces.content.first_bytes;
+      const bool prefixed = prepend_ == Prepend::kAlways || (prepend_ == Prepend::kFirst && first);
+      rewrite(pieces, piece, prefixed, result);
+    }
+    pieces = std::move(result);
+    return {};
+  }
+
+ private:
+  void rewrite(const Pieces& pieces, size_t piece, bool prefixed, Pieces& result) const {
+    const TextRange range = pieces.ranges[piece];
+    const SourcedText& from = pieces.content;
+    SourcedText& to = result.content;
+    size_t begin = to.text.size();
+    const auto end_piece = [&] {
+      if (to.text.size() > begin) result.ranges.push_back({begin, to.text.size()});
+      begin = to.text.size();
+    };
+    const std::string_view text = pieces.at(piece);
+    if (prefixed && !text.starts_with(' ') && !text.starts_with(replacement_))
+      to.append(replacement_, from, range.begin);
+    for (size_t at = range.begin; at < range.end;) {
+      const std::string_view rest = std::string_view(from.text).substr(at, range.end - at);
+      const bool space = rest.front() == ' ';
+      const size_t bytes = utf8_step(rest, 0).bytes;
+      if (split_ && (space || rest.starts_with(replacement_))) end_piece();
+      if (space) {
+        to.append(replacement_, from, at);
+      } else {
+        to.append(from, at, at + bytes);
+      }
+      at += bytes;
+    }
+    end_piece();
+  }
+
+  std::string replacement_;
+  Prepend prepend_;
+  bool split_;
+};
+
+struct PrependName {
+  std::string_view name;
+  MetaspaceStep::Prepend prepend;
+};
+constexpr auto kPrepends = std::to_array<PrependName>({
+    {"always", MetaspaceStep::Prepend::kAlways},
+    {"first", MetaspaceStep::Prepend::kFirst},
+    {"never", MetaspaceStep::Prepend::kNever},
+});
+
+Result<Behavior> read_behavior(const StepFields& step, std::string_view name) {
+  const auto* behavior = std::find_if(kBehaviors.begin(), kBehaviors.end(),
+                                      [&](const BehaviorName& each) { return each.name == name; });
+  if (behavior == kBehaviors.end())
+    return Error{Code::kUnsupported, step.name() + ": behavior " + json_quote(name) +
+                                         " is not supported by this version"};
+  return behavior->behavior;
+}
 
 }  // namespace
 
@@ -179,6 +265,9 @@ Status Pretokenizer::add_step(const Json& description) {
                  "pre_tokenizer: more than " + std::to_string(kMaxSteps) + " steps"};
   if (step.type() == "Split") return add_split(step);
   if (step.type() == "ByteLevel") return add_byte_level(step);
+  if (step.type() == "Digits") return add_digits(step);
+  if (step.type() == "Punctuation") return add_punctuation(step);
+  if (step.type() == "Metaspace") return add_metaspace(step);
   if (step.type() != "Sequence") return step.unsupported();
   SMOE_DO(step.only({"pretokenizers"}));
   SMOE_TRY(const auto* steps, step.array("pretokenizers"));
@@ -190,24 +279,53 @@ Status Pretokenizer::add_split(const StepFields& step) {
   SMOE_DO(step.only({"pattern", "behavior", "invert"}));
   SMOE_TRY(const bool invert, step.boolean("invert"));
   SMOE_TRY(const std::string_view name, step.string("behavior"));
-  const auto* behavior = std::find_if(kBehaviors.begin(), kBehaviors.end(),
-                                      [&](const BehaviorName& each) { return each.name == name; });
-  if (behavior == kBehaviors.end())
-    return Error{Code::kUnsupported, step.name() + ": behavior " + json_quote(name) +
-                                         " is not supported by this version"};
-  const Json* pattern = step.value("pattern");
-  const auto text_of = [&](std::string_view kind) {
-    const Json* text =
-        pattern == nullptr || pattern->members().size() != 1 ? nullptr : pattern->find(kind);
-    return text == nullptr ? std::nullopt : text->as_string();
-  };
-  const auto expression = text_of("Regex");
-  const auto literal = text_of("String");
-  if (!expression && !literal)
-    return step.wrong("pattern", "{\"Regex\": text} or {\"String\": text}");
-  auto regex = expression ? Regex::compile(*expression) : Regex::literal(*literal);
+  SMOE_TRY(const Behavior behavior, read_behavior(step, name));
+  SMOE_TRY(const StepPattern pattern, step.pattern("pattern"));
+  auto regex = pattern.is_regex ? Regex::compile(pattern.text) : Regex::literal(pattern.text);
   if (!regex) return std::move(regex).error().in(step.name());
-  steps_.push_back(std::make_unique<SplitStep>(std::move(*regex), behavior->behavior, invert));
+  steps_.push_back(std::make_unique<SplitStep>(std::move(*regex), behavior, invert));
+  return {};
+}
+
+Status Pretokenizer::add_digits(const StepFields& step) {
+  SMOE_DO(step.only({"individual_digits"}));
+  SMOE_TRY(const bool individual, step.boolean("individual_digits"));
+  SMOE_TRY(Regex regex,
+           Regex::compile(std::string(number_pattern()).append(individual ? "" : "+")));
+  steps_.push_back(std::make_unique<SplitStep>(std::move(regex), Behavior::kIsolated, false));
+  return {};
+}
+
+Status Pretokenizer::add_punctuation(const StepFields& step) {
+  SMOE_DO(step.only({"behavior"}));
+  Behavior behavior = Behavior::kIsolated;
+  if (step.value("behavior") != nullptr) {
+    SMOE_TRY(const std::string_view name, step.string("behavior"));
+    SMOE_TRY(behavior, read_behavior(step, name));
+  }
+  SMOE_TRY(Regex regex, Regex::compile(punctuation_pattern()));
+  steps_.push_back(std::make_unique<SplitStep>(std::move(regex), behavior, false));
+  return {};
+}
+
+Status Pretokenizer::add_metaspace(const StepFields& step) {
+  // "str_rep" repeats the replacement in old files, and is not looked at.
+  SMOE_DO(step.only({"replacement", "prepend_scheme", "split", "add_prefix_space", "str_rep"}));
+  SMOE_TRY(const std::string_view replacement, step.character("replacement"));
+  SMOE_TRY(const bool split, step.boolean("split", true));
+  SMOE_TRY(const bool add_prefix_space, step.boolean("add_prefix_space", true));
+  auto prepend = MetaspaceStep::Prepend::kAlways;
+  if (step.value("prepend_scheme") != nullptr) {
+    SMOE_TRY(const std::string_view name, step.string("prepend_scheme"));
+    const auto* known = std::find_if(kPrepends.begin(), kPrepends.end(),
+                                     [&](const PrependName& each) { return each.name == name; });
+    if (known == kPrepends.end())
+      return step.wrong("prepend_scheme", "\"always\", \"first\" or \"never\"");
+    prepend = known->prepend;
+  }
+  if (!add_prefix_space && prepend != MetaspaceStep::Prepend::kNever)
+    return step.wrong("prepend_scheme", "\"never\" where \"add_prefix_space\" is false");
+  steps_.push_back(std::make_unique<MetaspaceStep>(replacement, prepend, split));
   return {};
 }
 
@@ -228,10 +346,10 @@ Status Pretokenizer::add_byte_level(const StepFields& step) {
   return {};
 }
 
-Result<Pieces> Pretokenizer::split(std::string text) const {
+Result<Pieces> Pretokenizer::split(SourcedText text) const {
   Pieces pieces;
-  if (!text.empty()) pieces.ranges.push_back({0, text.size()});
-  pieces.text = std::move(text);
+  if (!text.text.empty()) pieces.ranges.push_back({0, text.text.size()});
+  pieces.content = std::move(text);
   for (const auto& step : steps_) SMOE_DO(step->apply(pieces));
   return pieces;
 }

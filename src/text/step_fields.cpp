@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/utf8.h"
+
 namespace smoe {
 
 Result<StepFields> StepFields::of(const Json& step, std::string_view role) {
@@ -73,6 +75,22 @@ Result<uint32_t> StepFields::id(std::string_view field) const {
   const auto number = found == nullptr ? std::nullopt : found->as_uint();
   if (!number || *number > kMaxTokenId) return wrong(field, "a token id");
   return static_cast<uint32_t>(*number);
+}
+
+Result<StepPattern> StepFields::pattern(std::string_view field) const {
+  const Json* pattern = value(field);
+  if (pattern != nullptr && pattern->members().size() == 1) {
+    const auto& [kind, text] = pattern->members().front();
+    if (text.is_string() && (kind == "Regex" || kind == "String"))
+      return StepPattern{kind == "Regex", std::string(*text.as_string())};
+  }
+  return wrong(field, "{\"Regex\": text} or {\"String\": text}");
+}
+
+Result<std::string_view> StepFields::character(std::string_view field) const {
+  SMOE_TRY(const std::string_view text, string(field));
+  if (text.empty() || utf8_step(text, 0).bytes != text.size()) return wrong(field, "one character");
+  return text;
 }
 
 }  // namespace smoe

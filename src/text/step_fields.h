@@ -16,6 +16,12 @@ namespace smoe {
 // Far above any real vocabulary; keeps a small file from asking for a large table.
 inline constexpr uint32_t kMaxTokenId = (1u << 22) - 1;
 
+// {"Regex": text} or {"String": text}.
+struct StepPattern {
+  bool is_regex;
+  std::string text;
+};
+
 class StepFields {
  public:
   // `role` is what the step is for ("normalizer"). Fails: kCorrupt when it has no type.
@@ -35,6 +41,9 @@ class StepFields {
   Result<std::string_view> string(std::string_view field) const;
   Result<const std::vector<Json>*> array(std::string_view field) const;
   Result<uint32_t> id(std::string_view field) const;
+  Result<StepPattern> pattern(std::string_view field) const;
+  // A string of exactly one character.
+  Result<std::string_view> character(std::string_view field) const;
   // nullptr when absent or null.
   const Json* value(std::string_view field) const;
 

@@ -15,7 +15,7 @@ namespace {
 bool changes_offsets_only(std::string_view type) { return type == "ByteLevel"; }
 
 Result<std::vector<TokenId>> template_ids(const Json& special_tokens, std::string_view name,
-                                          const Bpe& model, const AddedTokens& added) {
+                                          const Model& model, const AddedTokens& added) {
   const Json* entry = special_tokens.find(name);
   const Json* ids = entry == nullptr ? nullptr : entry->find("ids");
   if (ids == nullptr || !ids->is_array())
@@ -38,12 +38,13 @@ Result<std::vector<TokenId>> template_ids(const Json& special_tokens, std::strin
 }
 
 // "single": special tokens before and after the one sequence. "pair" is for two texts.
-Result<Affixes> read_template(const StepFields& step, const Bpe& model, const AddedTokens& added) {
+Result<Tokenizer::Affixes> read_template(const StepFields& step, const Model& model,
+                                         const AddedTokens& added) {
   SMOE_DO(step.only({"single", "pair", "special_tokens"}));
   SMOE_TRY(const auto* pieces, step.array("single"));
   const Json* special_tokens = step.value("special_tokens");
   if (special_tokens == nullptr) return step.wrong("special_tokens", "an object");
-  Affixes affixes;
+  Tokenizer::Affixes affixes;
   bool behind = false;
   for (const Json& piece : *pieces) {
     const Json* special = piece.find("SpecialToken");
@@ -64,13 +65,13 @@ Result<Affixes> read_template(const StepFields& step, const Bpe& model, const Ad
   return affixes;
 }
 
-Status add_post_processor(const Json& description, const Bpe& model, const AddedTokens& added,
-                          Affixes& affixes) {
+Status add_post_processor(const Json& description, const Model& model, const AddedTokens& added,
+                          Tokenizer::Affixes& affixes) {
   SMOE_TRY(const StepFields step, StepFields::of(description, "post_processor"));
   if (changes_offsets_only(step.type()))
     return step.only({"add_prefix_space", "trim_offsets", "use_regex"});
   if (step.type() == "TemplateProcessing") {
-    SMOE_TRY(const Affixes more, read_template(step, model, added));
+    SMOE_TRY(const Tokenizer::Affixes more, read_template(step, model, added));
     affixes.before.insert(affixes.before.begin(), more.before.begin(), more.before.end());
     affixes.after.insert(affixes.after.end(), more.after.begin(), more.after.end());
     return {};
@@ -82,19 +83,7 @@ Status add_post_processor(const Json& description, const Bpe& model, const Added
   return {};
 }
 
-// The only decoder so far: letters back to bytes, bytes to text.
-Status check_decoder(const Json& description) {
-  SMOE_TRY(const StepFields step, StepFields::of(description, "decoder"));
-  if (step.type() == "ByteLevel")
-    return step.only({"add_prefix_space", "trim_offsets", "use_regex"});
-  if (step.type() != "Sequence") return step.unsupported();
-  SMOE_DO(step.only({"decoders"}));
-  SMOE_TRY(const auto* steps, step.array("decoders"));
-  if (steps->size() != 1) return step.unsupported();
-  return check_decoder(steps->front());
-}
-
-Result<AddedTokens> read_added_tokens(const StepFields& file, const Bpe& model,
+Result<AddedTokens> read_added_tokens(const StepFields& file, const Model& model,
                                       const Normalizer& normalizer) {
   std::vector<AddedToken> tokens;
   if (file.value("added_tokens") != nullptr) {
@@ -115,9 +104,13 @@ Result<AddedTokens> read_added_tokens(const StepFields& file, const Bpe& model,
   return AddedTokens::make(std::move(tokens), normalizer);
 }
 
-// A byte without a token would vanish from the text without a word.
-Status check_alphabet(const Pretokenizer& pretokenizer, const Bpe& model) {
-  if (!pretokenizer.spells_bytes() || model.has_unknown_token()) return {};
+// What has no token would vanish from the text without a word.
+Status check_alphabet(const Pretokenizer& pretokenizer, const Model& model) {
+  if (model.loses_nothing()) return {};
+  if (!pretokenizer.spells_bytes())
+    return Error{Code::kUnsupported,
+                 "model BPE: without an unknown token, byte_fallback or a ByteLevel pre_tokenizer, "
+                 "characters could get lost"};
   for (unsigned byte = 0; byte < 256; ++byte) {
     const bool in_utf8 = byte != 0xc0 && byte != 0xc1 && byte < 0xf5;
     std::string letter;
@@ -131,11 +124,8 @@ Status check_alphabet(const Pretokenizer& pretokenizer, const Bpe& model) {
 
 }  // namespace
 
-Result<TokenizerFile> read_tokenizer_file(std::string_view json) {
-  if (const auto invalid = first_invalid_utf8(json))
-    return Error{Code::kCorrupt, "byte " + std::to_string(*invalid) + " is no UTF-8"};
-  const auto tables = cut_out_tables(json);
-  SMOE_TRY(const Json document, Json::parse(tables ? tables->rest : json));
+Result<TokenizerFile> read_tokenizer_parts(std::string_view json, const ReadModel& read_model) {
+  SMOE_TRY(const Json document, Json::parse(json));
   SMOE_TRY(const StepFields file, StepFields::untyped(document, "tokenizer"));
   // Truncation and padding are left-overs of training; every caller of the reference resets them.
   SMOE_DO(file.only({"version", "truncation", "padding", "added_tokens", "normalizer",
@@ -152,16 +142,22 @@ Result<TokenizerFile> read_tokenizer_file(std::string_view json) {
   TokenizerFile parts;
   SMOE_TRY(parts.normalizer, Normalizer::from_json(part("normalizer")));
   SMOE_TRY(parts.pretokenizer, Pretokenizer::from_json(part("pre_tokenizer")));
-  if (part("decoder").is_null())
-    return Error{Code::kUnsupported, "decoder: none is not supported by this version"};
-  SMOE_DO(check_decoder(part("decoder")));
-  SMOE_TRY(parts.model, Bpe::from_json(part("model"), tables ? tables->vocab : "",
-                                       tables ? tables->merges : ""));
+  SMOE_TRY(parts.decoder, Decoder::from_json(part("decoder")));
+  SMOE_TRY(parts.model, read_model(part("model")));
   SMOE_TRY(parts.added, read_added_tokens(file, parts.model, parts.normalizer));
   if (!part("post_processor").is_null())
     SMOE_DO(add_post_processor(part("post_processor"), parts.model, parts.added, parts.affixes));
   SMOE_DO(check_alphabet(parts.pretokenizer, parts.model));
   return parts;
+}
+
+Result<TokenizerFile> read_tokenizer_file(std::string_view json) {
+  if (const auto invalid = first_invalid_utf8(json))
+    return Error{Code::kCorrupt, "byte " + std::to_string(*invalid) + " is no UTF-8"};
+  const auto tables = cut_out_tables(json);
+  return read_tokenizer_parts(tables ? tables->rest : json, [&](const Json& description) {
+    return Model::from_json(description, tables ? tables->vocab : "", tables ? tables->merges : "");
+  });
 }
 
 }  // namespace smoe

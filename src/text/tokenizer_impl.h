@@ -18,6 +18,8 @@ struct Tokenizer::Impl {
   std::vector<bool> special;        // by id
 
   std::string_view bytes_of(TokenId id) const;
+  std::string_view spelling_of(TokenId id) const;
+  bool holds(TokenId id) const;
 };
 
 }  // namespace smoe

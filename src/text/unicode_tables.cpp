@@ -1,7 +1,11 @@
 #include "text/unicode_tables.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <array>
+
+#include "text/utf8.h"
 
 namespace smoe {
 namespace {
@@ -80,6 +84,52 @@ constexpr auto kUnknownToNormalization = std::to_array<CodePointRange>({
     {0x11f41, 0x11f42}, {0x16ff0, 0x16ff1}, {0x1e08f, 0x1e08f}, {0x1e130, 0x1e136},
     {0x1e2ae, 0x1e2ae}, {0x1e2ec, 0x1e2ef}, {0x1e4ec, 0x1e4ef},
 });
+
+// Beyond those, in the forms that replace characters by similar ones.
+constexpr auto kUnknownToCompatibility = std::to_array<CodePointRange>({
+    {0x32ff, 0x32ff},
+    {0xa7f2, 0xa7f4},
+    {0xab69, 0xab69},
+    {0x10781, 0x10785},
+    {0x10787, 0x107b0},
+    {0x107b2, 0x107ba},
+    {0x1e030, 0x1e06d},
+    {0x1f16c, 0x1f16c},
+    {0x1fbf0, 0x1fbf9},
+});
+
+// Capitals that are younger than utf8proc, with the first one's small letter.
+struct CapitalRange {
+  char32_t first;
+  char32_t last;
+  char32_t small;
+};
+constexpr auto kYoungCapitals = std::to_array<CapitalRange>({
+    {0x1c89, 0x1c89, 0x1c8a},
+    {0xa7cb, 0xa7cb, 0x264},
+    {0xa7cc, 0xa7cc, 0xa7cd},
+    {0xa7ce, 0xa7ce, 0xa7cf},
+    {0xa7d2, 0xa7d2, 0xa7d3},
+    {0xa7d4, 0xa7d4, 0xa7d5},
+    {0xa7da, 0xa7da, 0xa7db},
+    {0xa7dc, 0xa7dc, 0x19b},
+    {0x10d50, 0x10d65, 0x10d70},
+    {0x16ea0, 0x16eb8, 0x16ebb},
+});
+
+// ASCII's symbols and the punctuation of Unicode 8.
+constexpr std::string_view kPunctuation =
+    R"([!-\/:-@\[-`{-~\p{P}\x{166d}\x{111c9}&&[^\x{61d}\x{9fd}\x{a76}\x{c77}\x{c84}\x{1b4e}\x{1b4f})"
+    R"(\x{1b7d}-\x{1b7f}\x{2e43}-\x{2e4f}\x{2e52}-\x{2e5d}\x{10d6e}\x{10ead}\x{10f55}-\x{10f59})"
+    R"(\x{10f86}-\x{10f89}\x{113d4}\x{113d5}\x{113d7}\x{113d8}\x{1144b}-\x{1144f})"
+    R"(\x{1145a}\x{1145b}\x{1145d}\x{11660}-\x{1166c}\x{116b9}\x{1183b}\x{11944}-\x{11946})"
+    R"(\x{119e2}\x{11a3f}-\x{11a46}\x{11a9a}-\x{11a9c}\x{11a9e}-\x{11aa2}\x{11b00}-\x{11b09})"
+    R"(\x{11be1}\x{11c41}-\x{11c45}\x{11c70}\x{11c71}\x{11ef7}\x{11ef8}\x{11f43}-\x{11f4f})"
+    R"(\x{11fff}\x{12ff1}\x{12ff2}\x{16d6d}-\x{16d6f}\x{16e97}-\x{16e9a}\x{16fe2}\x{1e5ff})"
+    R"(\x{1e95e}\x{1e95f}]])";
+
+// Numbers of Unicode 17.
+constexpr std::string_view kNumber = R"([\p{N}\x{11de0}-\x{11de9}\x{16ff4}-\x{16ff6}])";
 
 constexpr auto kSpaces = std::to_array<CodePointRange>({
     {0x9, 0xd},
@@ -161,10 +211,27 @@ std::span<const StandIn> stand_ins() { return kStandIns; }
 
 bool is_space(char32_t code_point) { return holds(kSpaces, code_point); }
 
-bool is_unknown_to_normalization(char32_t code_point) {
+bool is_unknown_to_normalization(char32_t code_point, bool compatible) {
   return code_point >= kUnknownToNormalization.front().first &&
-         holds(kUnknownToNormalization, code_point);
+         (holds(kUnknownToNormalization, code_point) ||
+          (compatible && holds(kUnknownToCompatibility, code_point)));
 }
+
+void append_lowercase(std::string& text, char32_t code_point) {
+  constexpr char32_t kCapitalIWithDot = 0x130;
+  if (code_point == kCapitalIWithDot) {  // the only one that becomes two characters
+    text.append("i\u0307");
+    return;
+  }
+  for (const CapitalRange& young : kYoungCapitals)
+    if (code_point >= young.first && code_point <= young.last)
+      return append_utf8(text, young.small + (code_point - young.first));
+  append_utf8(text,
+              static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code_point))));
+}
+
+std::string_view punctuation_pattern() { return kPunctuation; }
+std::string_view number_pattern() { return kNumber; }
 
 std::span<const CodePointRange> script_ranges(std::string_view name) {
   if (name == "han") return kHan;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace smoe {
@@ -36,8 +37,15 @@ std::span<const StandIn> stand_ins();
 bool is_space(char32_t code_point);
 
 // Characters that are younger than the normalisation tables of the reference library: they neither
-// decompose nor compose nor move there.
-bool is_unknown_to_normalization(char32_t code_point);
+// decompose nor compose nor move there. `compatible`: in the forms NFKC and NFKD.
+bool is_unknown_to_normalization(char32_t code_point, bool compatible);
+
+// Appends the lower case of a character, which may be more than one character.
+void append_lowercase(std::string& text, char32_t code_point);
+
+// Regular expressions for one character that the reference takes for punctuation, for a number.
+std::string_view punctuation_pattern();
+std::string_view number_pattern();
 
 // The characters of a script ("han", "hiragana", "katakana", "hangul"); empty for another name.
 std::span<const CodePointRange> script_ranges(std::string_view name);

@@ -29,6 +29,23 @@ void Vocabulary::grow(size_t slots) {
     if (id != kEmpty) slots_[slot_of(text_of(TokenId{id}))] = id;
 }
 
+std::optional<Vocabulary> Vocabulary::make(std::span<const uint32_t> ids,
+                                           std::span<const uint32_t> ends, std::string texts) {
+  Vocabulary vocabulary;
+  vocabulary.texts_ = std::move(texts);
+  vocabulary.entries_.resize(ids.empty() ? 0 : ids.back() + 1);
+  vocabulary.grow(std::bit_ceil(ids.size() * 2 + 16));
+  uint32_t begin = 0;
+  for (size_t index = 0; index < ids.size(); begin = ends[index++]) {
+    vocabulary.entries_[ids[index]] = {begin, ends[index] - begin};
+    const size_t slot = vocabulary.slot_of(vocabulary.text_of(TokenId{ids[index]}));
+    if (vocabulary.slots_[slot] != kEmpty) return std::nullopt;
+    vocabulary.slots_[slot] = ids[index];
+  }
+  vocabulary.tokens_ = ids.size();
+  return vocabulary;
+}
+
 bool Vocabulary::add(std::string_view text, TokenId id) {
   if (slots_.size() < (tokens_ + 1) * 2) grow(std::bit_ceil((tokens_ + 8) * 4));
   const size_t slot = slot_of(text);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,10 @@ namespace smoe {
 class Vocabulary {
  public:
   void reserve(size_t tokens, size_t bytes);
+  // All at once: the strings lie in `texts` one after another, `ends` says where, `ids` are
+  // ascending (both are as in a file that has been checked). Nothing when a string is there twice.
+  static std::optional<Vocabulary> make(std::span<const uint32_t> ids,
+                                        std::span<const uint32_t> ends, std::string texts);
   // False when the string has another id or the id another string.
   [[nodiscard]] bool add(std::string_view text, TokenId id);
 

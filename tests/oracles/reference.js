@@ -1,7 +1,7 @@
 // The reference library (Rust `tokenizers` behind a Node binding) as the other scripts use it.
 'use strict';
 const path = require('path');
-const {Tokenizer, nfcNormalizer} = require('@anush008/tokenizers');
+const {Tokenizer} = require('@anush008/tokenizers');
 
 const model = {
   type: 'BPE', dropout: null, unk_token: null, continuing_subword_prefix: null,
@@ -19,8 +19,15 @@ function description(parts) {
 
 // The pre-tokenizer that a Split step with this regular expression makes.
 function splitter(regex, behavior, invert) {
-  const step = {type: 'Split', pattern: {Regex: regex}, behavior, invert};
+  return preTokenizer({type: 'Split', pattern: {Regex: regex}, behavior, invert});
+}
+
+function preTokenizer(step) {
   return Tokenizer.fromString(JSON.stringify(description({pre_tokenizer: step}))).getPreTokenizer();
+}
+
+function normalizer(step) {
+  return Tokenizer.fromString(JSON.stringify(description({normalizer: step}))).getNormalizer();
 }
 
 // `tales`, or the name of an installed package of real tokenizers.
@@ -59,4 +66,4 @@ function flush() {
 }
 
 module.exports =
-    {Tokenizer, description, model, splitter, tokenizerFile, nfcNormalizer, random, print, flush};
+    {Tokenizer, description, model, splitter, preTokenizer, normalizer, tokenizerFile, random, print, flush};

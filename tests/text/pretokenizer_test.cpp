@@ -87,8 +87,8 @@ TEST(Pretokenizer, NoneLeavesTheTextInOnePiece) {
 TEST(Pretokenizer, AStepThatIsNotKnownStopsWithItsName) {
   EXPECT_EQ(refusal({{"type", "UnicodeScripts"}}),
             "pre_tokenizer UnicodeScripts is not supported by this version");
-  EXPECT_EQ(refusal({{"type", "Sequence"}, {"pretokenizers", {{{"type", "Digits"}}}}}),
-            "pre_tokenizer Digits is not supported by this version");
+  EXPECT_EQ(refusal({{"type", "Sequence"}, {"pretokenizers", {{{"type", "Whitespace"}}}}}),
+            "pre_tokenizer Whitespace is not supported by this version");
   EXPECT_EQ(refusal(split("a", "Dropped")),
             "pre_tokenizer Split: behavior \"Dropped\" is not supported by this version");
   EXPECT_THAT(refusal(split("\\X", "Isolated")),

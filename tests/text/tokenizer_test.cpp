@@ -165,7 +165,7 @@ TEST(Tokenizer, WhatIsNotKnownStopsWithFileAndName) {
   EXPECT_EQ(with("pre_tokenizer", {{"type", "Whitespace"}}),
             "test.json: pre_tokenizer Whitespace is not supported by this version");
   EXPECT_THAT(with("normalizer", {{"type", "Precompiled"}}), HasSubstr("normalizer Precompiled"));
-  EXPECT_THAT(with("decoder", {{"type", "Metaspace"}}), HasSubstr("decoder Metaspace"));
+  EXPECT_THAT(with("decoder", {{"type", "CTC"}}), HasSubstr("decoder CTC"));
   EXPECT_THAT(with("decoder", nullptr), HasSubstr("decoder"));
   EXPECT_THAT(with("post_processor", {{"type", "BertProcessing"}}),
               HasSubstr("post_processor BertProcessing"));

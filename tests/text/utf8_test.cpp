@@ -67,6 +67,12 @@ TEST(Utf8, ThePreviousCharacterIsFoundWhole) {
   EXPECT_EQ(previous_character(text, 1), 0u);
 }
 
+std::string bytes_of_letters(std::string_view letters) {
+  std::string bytes;
+  append_bytes_of_letters(bytes, letters);
+  return bytes;
+}
+
 TEST(ByteAlphabet, EveryByteHasALetterOfItsOwnThatLeadsBack) {
   std::string bytes;
   for (int byte = 0; byte < 256; ++byte) {
