@@ -24,11 +24,14 @@ void Demands::add(uint32_t record) {
   sequence_[record] = ++last_sequence_;
   order_.append(0, record);
   ++outstanding_;
+  ++reading_;
 }
 
 void Demands::move(uint32_t record, State state) {
   SMOE_CHECK(states_[record] != State::kNone);
   if (states_[record] == State::kWaiting) --waiting_;
+  if (states_[record] == State::kReading) --reading_;
+  if (state == State::kReading) ++reading_;
   queues_.remove(record);
   states_[record] = state;
 }
@@ -61,6 +64,13 @@ uint32_t Demands::first_ready() const {
 uint32_t Demands::first_waiting(uint32_t size_class) const {
   const uint32_t list = waiting_list(size_class);
   return queues_.empty(list) ? kNoRecord : queues_.first(list);
+}
+
+bool Demands::among_first(uint32_t record, size_t count) const {
+  uint32_t one = order_.first(0);
+  for (; count > 0 && one != order_.end(0); --count, one = order_.next(one))
+    if (one == record) return true;
+  return false;
 }
 
 uint32_t Demands::before(uint32_t record) const {

@@ -40,10 +40,13 @@ class Demands {
   State state(uint32_t record) const { return states_[record]; }
   size_t outstanding() const { return outstanding_; }
   size_t waiting() const { return waiting_; }
+  size_t reading() const { return reading_; }
   // kNoRecord where there is none.
   uint32_t first() const { return order_.empty(0) ? kNoRecord : order_.first(0); }
   uint32_t first_ready() const;
   uint32_t first_waiting(uint32_t size_class) const;
+  // Whether at most `count` - 1 outstanding ones were demanded before it. Cost: O(count).
+  bool among_first(uint32_t record, size_t count) const;
   // The one demanded just before `record`, or the last of all for kNoRecord.
   uint32_t before(uint32_t record) const;
 
@@ -58,6 +61,7 @@ class Demands {
   uint64_t last_sequence_ = 0;
   size_t outstanding_ = 0;
   size_t waiting_ = 0;
+  size_t reading_ = 0;
 };
 
 }  // namespace smoe

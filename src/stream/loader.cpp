@@ -54,12 +54,13 @@ Loader::Counters Loader::counters() const {
           retries_.load(kRelaxed), read_ns_.load(kRelaxed)};
 }
 
-bool Loader::take(ReadRequest& request) {
+bool Loader::take(ReadRequest& request, Kind kind) {
   Job job;
   while (!stopping_.load(std::memory_order_relaxed)) {
     if (demands_.pop(job)) {
       if (start(job, true, request)) return true;
-    } else if (!bets_held_.load(std::memory_order_relaxed) && bets_.pop(job)) {
+    } else if (kind == Kind::kAny && !bets_held_.load(std::memory_order_relaxed) &&
+               bets_.pop(job)) {
       if (start(job, false, request)) return true;
     } else {
       return false;
@@ -84,6 +85,7 @@ bool Loader::start(const Job& job, bool urgent, ReadRequest& request) {
   load.began_ns = now_ns();
   request = ReadRequest{};
   request.slot = job.slot;
+  request.bet = !urgent;
   aim_at_record(request);
   if (!urgent) add(bets_started_, 1);
   return true;
@@ -165,7 +167,7 @@ bool Loader::check(ReadRequest& request) {
 
 bool Loader::complete(uint32_t slot, bool filled) {
   const Load& load = loads_[slot];
-  const Completion completion{slot, filled, load.urgent};
+  const Completion completion{slot, filled, load.urgent, load.began_ns, now_ns()};
   const std::optional<Slot> ended =
       ring_.word(slot).apply(filled ? Event::kFill : Event::kFail, catalog_.key(load.record));
   SMOE_CHECK(ended);                          // only its loader changes a LOADING slot

@@ -25,6 +25,8 @@ class Loader final : public ReadClient {
     uint32_t slot = 0;
     bool filled = false;
     bool urgent = false;  // was read as a demand, with all attempts
+    uint64_t began_ns = 0;
+    uint64_t ended_ns = 0;
   };
   struct Counters {
     uint64_t bets = 0;
@@ -56,7 +58,7 @@ class Loader final : public ReadClient {
   Counters counters() const;
 
   // Threads: the engine's.
-  bool take(ReadRequest& request) override;
+  bool take(ReadRequest& request, Kind kind) override;
   bool finish(ReadRequest& request, const Result<size_t>& got) override;
 
  private:

@@ -26,9 +26,23 @@ Status check_slots(const Catalog& catalog, std::span<const uint32_t> slots) {
   return {};
 }
 
+RingShape shape_of(const Catalog& catalog, std::span<const uint32_t> slots) {
+  RingShape shape;
+  shape.slots.assign(slots.begin(), slots.end());
+  for (uint32_t record = 0; record < catalog.records(); ++record) {
+    const LayerId layer = catalog.key(record).layer;
+    if (shape.layers.empty() || shape.layers.back().layer != layer)
+      shape.layers.push_back({layer, 0});
+    ++shape.layers.back().experts;
+  }
+  std::ranges::sort(shape.layers, {}, &RingShape::Layer::layer);
+  return shape;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Ring>> Ring::make(const Catalog& catalog, std::span<const uint32_t> slots) {
+Result<std::unique_ptr<Ring>> Ring::make(const Catalog& catalog, std::span<const uint32_t> slots,
+                                         EvictionPolicy policy) {
   SMOE_DO(check_slots(catalog, slots));
   uint64_t total_slots = 0;
   uint64_t total_bytes = 0;
@@ -42,21 +56,23 @@ Result<std::unique_ptr<Ring>> Ring::make(const Catalog& catalog, std::span<const
     total_bytes = *sum;
   }
   SMOE_TRY(AlignedBuffer memory, AlignedBuffer::allocate(total_bytes));
-  return std::make_unique<Ring>(catalog, slots, std::move(memory));
+  return std::make_unique<Ring>(catalog, slots, policy, std::move(memory));
 }
 
-Ring::Ring(const Catalog& catalog, std::span<const uint32_t> slots, AlignedBuffer memory)
+Ring::Ring(const Catalog& catalog, std::span<const uint32_t> slots, EvictionPolicy policy,
+           AlignedBuffer memory)
     : catalog_(catalog),
       memory_(std::move(memory)),
       entries_(std::accumulate(slots.begin(), slots.end(), size_t{0})),
       slot_of_(catalog.records(), kNoSlot),
-      lists_(static_cast<uint32_t>(entries_.size()), 2 * static_cast<uint32_t>(slots.size())) {
+      lists_(static_cast<uint32_t>(entries_.size()), 2 * static_cast<uint32_t>(slots.size())),
+      eviction_(make_eviction(policy, shape_of(catalog, slots))) {
   words_ = std::make_unique<SlotWord[]>(entries_.size());
   uint32_t slot = 0;
   uint64_t offset = 0;
   for (uint32_t i = 0; i < slots.size(); ++i) {
     const uint64_t bytes = catalog.classes()[i].record_bytes;
-    classes_.push_back({bytes, slot, slots[i], offset, 0, make_lru(this->slots())});
+    classes_.push_back({bytes, slot, slots[i], offset, 0});
     for (const uint32_t end = slot + slots[i]; slot < end; ++slot) {
       entries_[slot].size_class = i;
       lists_.append(free_list(i), slot);
@@ -75,7 +91,7 @@ std::string Ring::description() const {
   std::string text;
   for (const SizeClass& one : classes_)
     text += std::to_string(one.slots) + " slots of " + format_bytes(one.record_bytes) + ", ";
-  return text + std::string(classes_.front().eviction->name());
+  return text + std::string(eviction_->name());
 }
 
 // A slot in flight can only be had while its read waits in a queue. Once a reader has begun, the
@@ -88,11 +104,20 @@ std::optional<Slot> Ring::reserve_word(uint32_t slot, ExpertKey key) {
   return words_[slot].apply_to(now, Event::kReserve, key);
 }
 
+// Empties the word of a slot whose read waits in a queue. False when the read has begun.
+bool Ring::withdraw_queued(uint32_t slot) {
+  const Slot now = words_[slot].load();
+  if (now.phase != Phase::kEmpty || now.key != catalog_.key(entries_[slot].record)) return false;
+  return words_[slot].apply_to(now, Event::kEvict).has_value();
+}
+
 Ring::Place Ring::reserve(uint32_t slot, uint32_t record) {
   const std::optional<Slot> reserved = reserve_word(slot, catalog_.key(record));
   if (!reserved) return {};
-  leave(slot);
   Entry& entry = entries_[slot];
+  if (entry.bet && !entry.in_flight)
+    wasted_bytes_.fetch_add(bytes(slot).size(), std::memory_order_relaxed);
+  leave(slot);
   entry.record = record;
   entry.in_flight = true;
   slot_of_[record] = slot;
@@ -118,7 +143,7 @@ Ring::Place Ring::take_old_bet(uint32_t size_class, uint32_t record, uint64_t be
 }
 
 Ring::Place Ring::take_victim(uint32_t size_class, uint32_t record) {
-  const uint32_t slot = classes_[size_class].eviction->victim(catalog_.key(record));
+  const uint32_t slot = eviction_->victim(size_class);
   if (slot == kNoSlot) return {};
   const Place place = reserve(slot, record);
   SMOE_CHECK(place.slot != kNoSlot);  // an offered slot is resident and has no lease
@@ -170,7 +195,7 @@ void Ring::end_flight(uint32_t slot) {
 
 bool Ring::hold(uint32_t slot) {
   Entry& entry = entries_[slot];
-  if (entry.where == Where::kOffered) classes_[entry.size_class].eviction->withdraw(slot);
+  if (entry.where == Where::kOffered) eviction_->withdraw(slot);
   lists_.remove(slot);
   entry.where = Where::kHeld;
   if (!entry.bet) return false;
@@ -190,13 +215,26 @@ void Ring::offer(uint32_t slot) {
   Entry& entry = entries_[slot];
   SMOE_CHECK(entry.where == Where::kHeld);
   entry.where = Where::kOffered;
-  classes_[entries_[slot].size_class].eviction->offer(slot, catalog_.key(entry.record));
+  eviction_->offer(slot, catalog_.key(entry.record));
 }
 
 void Ring::release(uint32_t slot) {
   leave(slot);
   entries_[slot].where = Where::kFree;
   lists_.append(free_list(entries_[slot].size_class), slot);
+}
+
+void Ring::drop_bets(uint64_t round, LayerId layer) {
+  for (uint32_t i = 0; i < classes_.size(); ++i) {
+    const uint32_t end = lists_.end(bet_list(i));
+    for (uint32_t slot = lists_.first(bet_list(i)); slot != end;) {
+      const uint32_t next = lists_.next(slot);
+      const Entry& entry = entries_[slot];
+      const bool stale = entry.round < round || catalog_.key(entry.record).layer == layer;
+      if (stale && entry.in_flight && withdraw_queued(slot)) release(slot);
+      slot = next;
+    }
+  }
 }
 
 // Ends whatever the slot was for. It is in no list afterwards and no record finds it.

@@ -1,6 +1,7 @@
 // The ring: one piece of memory cut into slots, and the book of which record each slot is for.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,10 +33,11 @@ class Ring {
 
   // Fails: kUsage (not one count a class, or fewer than two slots, naming the smallest that works),
   // kNoMemory. Lifetime: `catalog` outlives the ring.
-  static Result<std::unique_ptr<Ring>> make(const Catalog& catalog,
-                                            std::span<const uint32_t> slots);
+  static Result<std::unique_ptr<Ring>> make(const Catalog& catalog, std::span<const uint32_t> slots,
+                                            EvictionPolicy policy = EvictionPolicy::kLru);
   // For make(), which has checked the counts and found the memory.
-  Ring(const Catalog& catalog, std::span<const uint32_t> slots, AlignedBuffer memory);
+  Ring(const Catalog& catalog, std::span<const uint32_t> slots, EvictionPolicy policy,
+       AlignedBuffer memory);
 
   uint32_t slots() const { return static_cast<uint32_t>(entries_.size()); }
   std::span<std::byte> memory() const { return memory_.bytes(); }
@@ -50,7 +52,15 @@ class Ring {
   uint32_t in_flight() const { return in_flight_; }
   // It was taken for a bet, and was not demanded since.
   bool is_bet(uint32_t slot) const { return entries_[slot].bet; }
-  // "12 slots of 96.00 KiB, lru"
+  bool has_free_slot(uint32_t size_class) const { return !lists_.empty(free_list(size_class)); }
+  // Bytes of bets that were read and whose slot went to another record before anybody used them.
+  // Threads: any.
+  uint64_t wasted_bytes() const { return wasted_bytes_.load(std::memory_order_relaxed); }
+  // Whether visits should bring the router's numbers: there are records that will be given up, and
+  // the policy chooses them by those.
+  bool wants_router() const { return eviction_->wants_router() && slots() < slot_of_.size(); }
+  void visit(const LayerVisit& visit) { eviction_->visit(visit); }
+  // "12 slots of 96.00 KiB, fitted"
   std::string description() const;
 
   // Reserves a slot and holds it as in flight. First a free one, then the oldest bet that is not
@@ -72,6 +82,9 @@ class Ring {
   void offer(uint32_t slot);
   // A slot whose word is empty again.
   void release(uint32_t slot);
+  // Frees the slots of bets that are stale and whose reads nobody has started: those of an older
+  // round than `round`, and all of `layer`.
+  void drop_bets(uint64_t round, LayerId layer);
 
  private:
   enum class Where : uint8_t { kFree, kBet, kOffered, kHeld };
@@ -89,13 +102,13 @@ class Ring {
     uint32_t slots = 0;
     uint64_t memory_offset = 0;
     uint32_t bets = 0;  // slots with Entry::bet
-    std::unique_ptr<Eviction> eviction{};
   };
 
   // The lists of a class: free slots, and bets from the oldest on.
   static uint32_t free_list(uint32_t size_class) { return 2 * size_class; }
   static uint32_t bet_list(uint32_t size_class) { return 2 * size_class + 1; }
   std::optional<Slot> reserve_word(uint32_t slot, ExpertKey key);
+  bool withdraw_queued(uint32_t slot);
   Place reserve(uint32_t slot, uint32_t record);
   Place take_free(uint32_t size_class, uint32_t record);
   Place take_old_bet(uint32_t size_class, uint32_t record, uint64_t before_round);
@@ -109,7 +122,9 @@ class Ring {
   std::vector<uint32_t> slot_of_;      // by record
   std::vector<SizeClass> classes_;
   IndexLists lists_;
+  std::unique_ptr<Eviction> eviction_;
   uint32_t in_flight_ = 0;
+  std::atomic<uint64_t> wasted_bytes_{0};  // relaxed: read for statistics alone
 };
 
 }  // namespace smoe

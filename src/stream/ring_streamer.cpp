@@ -1,5 +1,6 @@
 #include "stream/ring_streamer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -19,7 +20,7 @@ Result<std::unique_ptr<RingStreamer>> RingStreamer::make(Catalog catalog,
                                                          const StreamerOptions& options,
                                                          std::unique_ptr<Reader> reader) {
   auto records = std::make_unique<Catalog>(std::move(catalog));
-  SMOE_TRY(auto ring, Ring::make(*records, options.slots));
+  SMOE_TRY(auto ring, Ring::make(*records, options.slots, options.eviction));
   return std::make_unique<RingStreamer>(std::move(records), std::move(ring), options,
                                         std::move(reader));
 }
@@ -30,11 +31,12 @@ RingStreamer::RingStreamer(std::unique_ptr<Catalog> catalog, std::unique_ptr<Rin
       ring_(std::move(ring)),
       loader_(*catalog_, *ring_, signal_, options.verify, options.attempts, options.readers),
       demands_(*catalog_),
+      observer_(options.observer),
       readers_(options.readers),
       timeout_ns_(options.read_timeout_ns),
       reader_(std::move(reader)) {
-  if (timeout_ns_ > 0) timer_.emplace(signal_);
-  reader_->start(loader_);
+  if (timeout_ns_ > 0 && !reader_->keeps_deadlines()) timer_.emplace(signal_);
+  reader_->start(loader_, ring_->memory());
 }
 
 RingStreamer::~RingStreamer() {
@@ -43,8 +45,9 @@ RingStreamer::~RingStreamer() {
 }
 
 // Residents first, so that no missing record takes the slot of one that comes later in `keys`.
-void RingStreamer::demand(std::span<const ExpertKey> keys) {
+void RingStreamer::demand(std::span<const ExpertKey> keys, const RouterNumbers& router) {
   drain();
+  visit(keys, router);
   for (const ExpertKey key : keys) {
     const uint32_t record = catalog_->find(key);
     demands_.add(record);
@@ -54,8 +57,24 @@ void RingStreamer::demand(std::span<const ExpertKey> keys) {
     const uint32_t record = catalog_->find(key);
     if (ring_->slot_of(record) == kNoSlot) find_slot(record);
   }
+  if (!keys.empty()) ring_->drop_bets(0, keys.front().layer);  // what was not asked for is stale
   add(demanded_, keys.size());
   wake_reader();
+}
+
+// Tells everybody who learns from what is demanded, layer by layer, before anything is given up.
+void RingStreamer::visit(std::span<const ExpertKey> keys, const RouterNumbers& router) {
+  for (size_t begin = 0; begin < keys.size();) {
+    size_t end = begin + 1;
+    while (end < keys.size() && keys[end].layer == keys[begin].layer) ++end;
+    const bool whole = begin == 0 && end == keys.size();
+    const LayerVisit one{keys[begin].layer, keys.subspan(begin, end - begin),
+                         whole ? router : RouterNumbers{}};
+    ring_->visit(one);
+    if (observer_ != nullptr) observer_->visited(one);
+    begin = end;
+  }
+  governor_.visited(std::exchange(waited_ns_, 0));
 }
 
 // A record that is resident, or whose read is under way or queued.
@@ -69,15 +88,26 @@ void RingStreamer::join(uint32_t record, uint32_t slot) {
   } else {
     add(joins_, 1);
   }
-  if (was_bet) add(bets_used_, 1);
+  if (was_bet) {
+    add(bets_used_, 1);
+    add(bet_bytes_used_, ring_->bytes(slot).size());
+  }
 }
 
 // A slot now, or a place among those that wait. Records that were demanded earlier go first.
 void RingStreamer::find_slot(uint32_t record) {
   if (demands_.first_waiting(catalog_->size_class(record)) == kNoRecord &&
-      read_into(ring_->take_for_demand(record)))
+      read_into(place_for(record)))
     return;
   demands_.set_waiting(record);
+}
+
+// Nothing is given up for a read that could not start yet: until then more of the layer's residents
+// have been computed, and the choice is larger.
+Ring::Place RingStreamer::place_for(uint32_t record) {
+  if (demands_.reading() > readers_ && !ring_->has_free_slot(catalog_->size_class(record)))
+    return {};
+  return ring_->take_for_demand(record);
 }
 
 // False when there is no slot, or no room in the queue. The latter only happens while a reader is
@@ -115,8 +145,8 @@ bool RingStreamer::take_back(Ring::Place place) {
 
 void RingStreamer::bet(std::span<const ExpertKey> keys) {
   drain();
-  if (demands_.waiting() > 0) return;
-  ++bet_round_;
+  if (demands_.waiting() > 0 || !governor_.allows()) return;
+  if (!keys.empty()) ring_->drop_bets(++bet_round_, kNoKey.layer);
   for (const ExpertKey key : keys) {
     const uint32_t record = catalog_->find(key);
     if (ring_->slot_of(record) != kNoSlot) continue;
@@ -140,21 +170,25 @@ Result<Lease> RingStreamer::next_ready(Pick pick) {
     const uint32_t seen = signal_.seen();
     drain();
     if (std::optional<Result<Lease>> result = try_lend(pick)) {
-      if (wait_began != 0) add(wait_ns_, now_ns() - wait_began);
+      if (wait_began != 0) {
+        const uint64_t waited = now_ns() - wait_began;
+        waited_ns_ += waited;
+        add(wait_ns_, waited);
+      }
       if (timer_) timer_->clear();
       return std::move(*result);
     }
     const uint64_t now = now_ns();
     if (wait_began == 0) wait_began = now;
-    if (timer_ && (deadline == 0 || arrivals != arrivals_)) {
+    if (timeout_ns_ > 0 && (deadline == 0 || arrivals != arrivals_)) {
       arrivals = arrivals_;
       deadline = now + timeout_ns_;
-      timer_->set(deadline);
-    } else if (timer_ && now >= deadline) {
+      if (timer_) timer_->set(deadline);
+    } else if (timeout_ns_ > 0 && now >= deadline) {
       failure_ = late();
       continue;
     }
-    signal_.wait(seen);
+    reader_->wait(signal_, seen, deadline);
   }
 }
 
@@ -198,6 +232,7 @@ void RingStreamer::settle(uint32_t slot) {
 }
 
 void RingStreamer::drain() {
+  reader_->reap();
   queue_was_full_ = false;
   Loader::Completion end;
   while (loader_.pop(end)) on_end(end);
@@ -209,6 +244,7 @@ void RingStreamer::on_end(const Loader::Completion& end) {
   const uint32_t record = ring_->record_of(slot);
   const bool demanded = demands_.state(record) == Demands::State::kReading;
   ring_->end_flight(slot);
+  note_busy(end);
   if (!end.filled) {
     ring_->release(slot);
     if (demanded && end.urgent) {
@@ -227,12 +263,21 @@ void RingStreamer::on_end(const Loader::Completion& end) {
   }
 }
 
+// Adds what of this read's time no earlier end has covered. Reads end about in the order in which
+// they began, so little is missed.
+void RingStreamer::note_busy(const Loader::Completion& end) {
+  const uint64_t began = std::max(end.began_ns, busy_until_ns_);
+  if (end.ended_ns <= began) return;
+  add(disk_busy_ns_, end.ended_ns - began);
+  busy_until_ns_ = end.ended_ns;
+}
+
 void RingStreamer::give_slots() {
   if (demands_.waiting() == 0) return;
   for (uint32_t i = 0; i < catalog_->classes().size(); ++i) {
     for (uint32_t record = demands_.first_waiting(i); record != kNoRecord;
          record = demands_.first_waiting(i)) {
-      if (!read_into(ring_->take_for_demand(record))) break;
+      if (!read_into(place_for(record))) break;
       demands_.set_reading(record);
     }
   }
@@ -240,13 +285,14 @@ void RingStreamer::give_slots() {
 }
 
 // The caller takes records in order and has to wait for the first, while records demanded later may
-// sit in all slots, where they keep the earlier ones out. They give way, the last one first, until
-// the readers have work; the first record gets its slot in any case.
+// sit in all slots, where they keep the earlier ones out. They give way, the last one first, as far
+// as the readers look ahead; the first record gets its slot in any case.
 void RingStreamer::read_in_order() {
   for (uint32_t i = 0; i < catalog_->classes().size(); ++i) {
     for (uint32_t record = demands_.first_waiting(i); record != kNoRecord;
          record = demands_.first_waiting(i)) {
-      if (record != demands_.first() && ring_->in_flight() >= readers_) break;
+      const bool ahead = demands_.among_first(record, 2 * size_t{readers_});
+      if (record != demands_.first() && (!ahead || ring_->in_flight() >= readers_)) break;
       if (!take_from_later(record)) break;
     }
   }
@@ -289,6 +335,7 @@ void RingStreamer::wake_reader() {
 void RingStreamer::cancel() {
   cancelled_.store(true, std::memory_order_relaxed);
   signal_.raise();
+  reader_->rouse();
 }
 
 void RingStreamer::clear_cancel() { cancelled_.store(false, std::memory_order_relaxed); }
@@ -312,6 +359,9 @@ StreamStats RingStreamer::stats() const {
   stats.retries = loads.retries;
   stats.read_ns = loads.read_ns;
   stats.wait_ns = wait_ns_.load(kRelaxed);
+  stats.disk_busy_ns = disk_busy_ns_.load(kRelaxed);
+  stats.bet_bytes_used = bet_bytes_used_.load(kRelaxed);
+  stats.bet_bytes_wasted = ring_->wasted_bytes();
   return stats;
 }
 

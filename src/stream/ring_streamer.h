@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "stream/bet_governor.h"
 #include "stream/catalog.h"
 #include "stream/deadline_timer.h"
 #include "stream/demands.h"
@@ -20,8 +21,9 @@
 
 namespace smoe {
 
-// The step's thread alone decides which record gets which slot; the engine's threads report ends of
-// reads through a queue, which every call of the step's thread empties first.
+// The step's thread alone decides which record gets which slot; ends of reads are reported through
+// a queue, which every call of the step's thread empties first. Where the engine has no threads it
+// is the same thread that fills the queue, just before.
 class RingStreamer final : public Streamer {
  public:
   // As Streamer::open, reading through `reader`, which was not started yet.
@@ -35,7 +37,9 @@ class RingStreamer final : public Streamer {
   RingStreamer(const RingStreamer&) = delete;
   RingStreamer& operator=(const RingStreamer&) = delete;
 
-  void demand(std::span<const ExpertKey> keys) override;
+  using Streamer::demand;
+  void demand(std::span<const ExpertKey> keys, const RouterNumbers& router) override;
+  bool wants_router() const override { return observer_ != nullptr || ring_->wants_router(); }
   void bet(std::span<const ExpertKey> keys) override;
   Result<Lease> next_ready(Pick pick) override;
   size_t outstanding() const override { return demands_.outstanding(); }
@@ -50,8 +54,10 @@ class RingStreamer final : public Streamer {
  private:
   void release(uint32_t slot) override;
 
+  void visit(std::span<const ExpertKey> keys, const RouterNumbers& router);
   void join(uint32_t record, uint32_t slot);
   void find_slot(uint32_t record);
+  Ring::Place place_for(uint32_t record);
   bool read_into(Ring::Place place);
   bool promote(uint32_t slot);
   bool take_back(Ring::Place place);
@@ -64,6 +70,7 @@ class RingStreamer final : public Streamer {
   void wake_reader();
   std::optional<Result<Lease>> try_lend(Pick pick);
   Lease lend(uint32_t record);
+  void note_busy(const Loader::Completion& end);
   Error no_slot_left() const;
   Error late() const;
 
@@ -73,7 +80,11 @@ class RingStreamer final : public Streamer {
   Loader loader_;
   Demands demands_;
   std::optional<Error> failure_;  // of the demands that are outstanding
+  VisitObserver* const observer_;
+  BetGovernor governor_;
   uint64_t bet_round_ = 0;
+  uint64_t waited_ns_ = 0;      // since the last visit of a layer
+  uint64_t busy_until_ns_ = 0;  // the latest end of a read
   bool queue_was_full_ = false;
   uint32_t queued_ = 0;    // reads queued since the readers were woken
   uint64_t arrivals_ = 0;  // demanded records that became READY
@@ -86,7 +97,9 @@ class RingStreamer final : public Streamer {
   std::atomic<uint64_t> hits_{0};
   std::atomic<uint64_t> joins_{0};
   std::atomic<uint64_t> bets_used_{0};
+  std::atomic<uint64_t> bet_bytes_used_{0};
   std::atomic<uint64_t> wait_ns_{0};
+  std::atomic<uint64_t> disk_busy_ns_{0};
 
   // Last, so that their threads end before anything that they use.
   std::optional<DeadlineTimer> timer_;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "stream/pread_reader.h"
 #include "stream/ring_streamer.h"
+#include "stream/uring_reader.h"
 
 namespace smoe {
 
@@ -16,14 +17,32 @@ Lease::~Lease() {
 
 namespace {
 
-Result<std::unique_ptr<Streamer>> open_pread_streamer(std::span<const VaultFile> layers,
-                                                      const StreamerOptions& options) {
+struct Choice {
+  std::unique_ptr<Reader> reader;
+  std::string why;  // of a choice that was not the first
+};
+
+Result<Choice> choose_reader(const Catalog& catalog, const StreamerOptions& options) {
+  const bool direct = options.direct && options.io != IoEngine::kBuffered;
+  SMOE_TRY(auto files, VaultFiles::open(catalog.paths(), direct));
+  std::string why;
+  if (options.io == IoEngine::kAuto || options.io == IoEngine::kUring) {
+    auto reader = open_uring_reader(files, options.readers);
+    if (reader) return Choice{std::move(*reader), ""};
+    if (options.io == IoEngine::kUring || reader.error().code != Code::kUnsupported)
+      return Error{reader.error().code, reader.error().message + " (--io pread works without)"};
+    why = " (" + reader.error().message + ")";
+  }
+  return Choice{std::make_unique<PreadReader>(std::move(files), options.readers), std::move(why)};
+}
+
+Result<std::unique_ptr<Streamer>> open_streamer(std::span<const VaultFile> layers,
+                                                const StreamerOptions& options) {
   SMOE_TRY(Catalog catalog, Catalog::of(layers));
-  SMOE_TRY(auto files, VaultFiles::open(catalog.paths(), options.direct));
+  SMOE_TRY(Choice choice, choose_reader(catalog, options));
   SMOE_TRY(std::unique_ptr<Streamer> streamer,
-           RingStreamer::make(std::move(catalog), options,
-                              std::make_unique<PreadReader>(std::move(files), options.readers)));
-  log::info("experts are read by {}", streamer->description());
+           RingStreamer::make(std::move(catalog), options, std::move(choice.reader)));
+  log::info("experts are read by {}{}", streamer->description(), choice.why);
   return streamer;
 }
 
@@ -33,7 +52,7 @@ Result<std::unique_ptr<Streamer>> open_pread_streamer(std::span<const VaultFile>
 Result<std::unique_ptr<Streamer>> Streamer::open(std::span<const VaultFile> layers,
                                                  const StreamerOptions& options) {
   try {
-    return open_pread_streamer(layers, options);
+    return open_streamer(layers, options);
   } catch (const std::bad_alloc&) {
     return Error{Code::kNoMemory, "there is no memory for the ring's tables"};
   } catch (const std::system_error& error) {

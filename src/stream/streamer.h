@@ -11,7 +11,9 @@
 
 #include "base/result.h"
 #include "formats/vault_file.h"
+#include "stream/eviction.h"
 #include "stream/expert_key.h"
+#include "stream/layer_visit.h"
 #include "stream/lease.h"
 
 namespace smoe {
@@ -22,17 +24,34 @@ enum class Verify : uint8_t {
   kNever,
 };
 
+enum class IoEngine : uint8_t {
+  kAuto,      // io_uring where it works, else pread
+  kUring,     // or an error
+  kPread,     // threads
+  kBuffered,  // threads, through the page cache
+};
+
+// Sees what every step demands, as it is demanded. Threads: the step's own.
+class VisitObserver {
+ public:
+  virtual ~VisitObserver() = default;
+  virtual void visited(const LayerVisit& visit) = 0;
+};
+
 struct StreamerOptions {
   // Slots of each class of record size, smallest record first; see record_classes(). Every class
   // needs at least two.
   std::vector<uint32_t> slots;
-  unsigned readers = 4;  // threads that read
+  IoEngine io = IoEngine::kAuto;
+  unsigned readers = 4;  // reads under way at once
+  EvictionPolicy eviction = EvictionPolicy::kFitted;
   Verify verify = Verify::kFirst;
   int attempts = 3;  // of a failed read, with back-off
   // next_ready() fails when it has waited so long without a demanded record arriving; 0: no
   // deadline.
   uint64_t read_timeout_ns = 0;
-  bool direct = true;  // O_DIRECT where the file system has it
+  bool direct = true;                 // O_DIRECT where the file system has it
+  VisitObserver* observer = nullptr;  // outlives the streamer
 };
 
 // The distinct record sizes of a vault and how many records have each.
@@ -51,8 +70,19 @@ struct StreamStats {
   uint64_t reads = 0;      // records read
   uint64_t bytes_read = 0;
   uint64_t retries = 0;
-  uint64_t read_ns = 0;  // summed over readers
+  uint64_t read_ns = 0;  // summed over reads
   uint64_t wait_ns = 0;  // next_ready() blocked
+  // At least one read was under way. An engine without threads notes the end of a read when the
+  // step looks, between two experts, so this is an upper limit.
+  uint64_t disk_busy_ns = 0;
+  // Bytes that were read for bets, used or pushed out unused; those that are still there to be used
+  // are in neither.
+  uint64_t bet_bytes_used = 0;
+  uint64_t bet_bytes_wasted = 0;
+
+  // Disk time that cost nothing because the step computed meanwhile; as much of the computing was
+  // hidden behind the disk.
+  uint64_t overlap_ns() const { return disk_busy_ns > wait_ns ? disk_busy_ns - wait_ns : 0; }
 };
 
 class Streamer {
@@ -75,10 +105,16 @@ class Streamer {
   // promoted. The union may be larger than the ring: the rest starts as leases end. Threads:
   // demand, bet, next_ready, abandon and the end of a Lease: the step's own. Cost: no allocation,
   // no waiting.
-  virtual void demand(std::span<const ExpertKey> keys) = 0;
+  // `router` helps to choose what to give up, where wants_router() says so and all keys are of one
+  // layer; it changes no result.
+  virtual void demand(std::span<const ExpertKey> keys, const RouterNumbers& router) = 0;
+  void demand(std::span<const ExpertKey> keys) { demand(keys, RouterNumbers{}); }
+  virtual bool wants_router() const = 0;
 
   // Asks for records that a later step may need. May be dropped, and changes no result. Never takes
-  // a slot that a demand could use, never starts while demands wait.
+  // a slot that a demand could use, never starts while demands wait; one that has not started is
+  // dropped when its layer is demanded without it, or when the next bets come. Ignored altogether
+  // while bets are found to make the step wait longer than it would without.
   virtual void bet(std::span<const ExpertKey> keys) = 0;
 
   // Waits for a demanded record and pins it. Each demanded record is lent exactly once.

@@ -8,11 +8,12 @@
 namespace smoe {
 namespace {
 
-TEST(Streamer, AllocatesNothingInAStep) {
+SMOE_FOR_EVERY_ENGINE(Allocation);
+
+TEST_P(Allocation, IsZeroInAStep) {
   test::TestVault vault;
   vault.add_layer(0, 64).add_layer(1, 16, 64);
-  StreamerOptions options;
-  options.slots = {6, 4};
+  StreamerOptions options = with_slots({6, 4});
   options.read_timeout_ns = 60'000'000'000;
   const auto streamer = test::opened(vault, options);
   std::vector<ExpertKey> keys = test::experts(0, 0, 64);
@@ -36,11 +37,10 @@ TEST(Streamer, AllocatesNothingInAStep) {
 }
 
 // K7: whichever allocation of open() fails, the outcome is an error or a streamer that works.
-TEST(Streamer, SurvivesEachFailingAllocationOfOpen) {
+TEST_P(Allocation, ThatFailsInOpenIsAnErrorAndNoCrash) {
   test::TestVault vault;
   vault.add_layer(0, 8);
-  StreamerOptions options;
-  options.slots = {2};
+  StreamerOptions options = with_slots({2});
   options.read_timeout_ns = 60'000'000'000;
   test::start_counting_allocations();
   test::opened(vault, options).reset();

@@ -60,5 +60,27 @@ TEST_F(DemandsTest, WaitApartFromThoseOfAnotherRecordSize) {
   EXPECT_EQ(demands_.waiting(), 0U);
 }
 
+TEST_F(DemandsTest, AreCountedWhileTheyAreRead) {
+  for (const uint32_t record : {5U, 2U, 7U}) demands_.add(record);
+  EXPECT_EQ(demands_.reading(), 3U);
+  demands_.set_waiting(5);
+  demands_.set_ready(2);
+  EXPECT_EQ(demands_.reading(), 1U);
+  demands_.set_reading(5);
+  EXPECT_EQ(demands_.reading(), 2U);
+  demands_.remove(7);
+  demands_.set_failed(5);
+  EXPECT_EQ(demands_.reading(), 0U);
+}
+
+TEST_F(DemandsTest, KnowWhichWereMadeFirst) {
+  for (const uint32_t record : {5U, 2U, 7U}) demands_.add(record);
+  EXPECT_TRUE(demands_.among_first(2, 2));
+  EXPECT_FALSE(demands_.among_first(7, 2));
+  EXPECT_TRUE(demands_.among_first(7, 9));
+  demands_.remove(5);
+  EXPECT_TRUE(demands_.among_first(7, 2));
+}
+
 }  // namespace
 }  // namespace smoe

@@ -29,20 +29,21 @@ using Pick = Streamer::Pick;
 
 constexpr uint64_t kMs = 1'000'000;
 
-StreamerOptions with_slots(uint32_t slots) {
-  StreamerOptions options;
-  options.slots = {slots};
-  return options;
-}
-
 Error broken() { return {Code::kIo, "cannot read: Input/output error"}; }
 
-TEST(Disk, ThatFailsTwiceIsReadAThirdTime) {
+SMOE_FOR_EVERY_ENGINE(Disk);
+SMOE_FOR_EVERY_ENGINE(FlippedBit);
+SMOE_FOR_EVERY_ENGINE(FailedBet);
+SMOE_FOR_EVERY_ENGINE(StuckRead);
+SMOE_FOR_EVERY_ENGINE(SlowRead);
+SMOE_FOR_EVERY_ENGINE(VaultOnDisk);
+
+TEST_P(Disk, ThatFailsTwiceIsReadAThirdTime) {
   TestVault vault;
   vault.add_layer(0, 8);
   std::atomic<int> calls{0};
   const auto streamer = scripted(
-      vault, with_slots(4), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
+      vault, with_slots({4}), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
         if (++calls <= 2) return broken();
         return real.read(request);
       });
@@ -53,13 +54,13 @@ TEST(Disk, ThatFailsTwiceIsReadAThirdTime) {
   EXPECT_EQ(calls, 3);
 }
 
-TEST(Disk, ThatGoesOnFailingFailsTheRequestAndNamesTheRecord) {
+TEST_P(Disk, ThatGoesOnFailingFailsTheRequestAndNamesTheRecord) {
   TestVault vault;
   vault.add_layer(7, 8);
   std::atomic<int> calls{0};
   const auto bad = vault.files()[0].info().offset_of(5);
   const auto streamer = scripted(
-      vault, with_slots(8), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
+      vault, with_slots({8}), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
         if (request.offset != bad) return real.read(request);
         ++calls;
         return broken();
@@ -79,12 +80,12 @@ TEST(Disk, ThatGoesOnFailingFailsTheRequestAndNamesTheRecord) {
   EXPECT_FALSE(streamer->resident(key(7, 5)));
 }
 
-TEST(Disk, ThatComesBackServesTheNextRequest) {  // D5
+TEST_P(Disk, ThatComesBackServesTheNextRequest) {  // D5
   TestVault vault;
   vault.add_layer(0, 32);
   std::atomic<bool> gone{true};
   const auto streamer = scripted(
-      vault, with_slots(4), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
+      vault, with_slots({4}), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
         if (gone) return broken();
         return real.read(request);
       });
@@ -97,12 +98,11 @@ TEST(Disk, ThatComesBackServesTheNextRequest) {  // D5
   take_all(*streamer, vault, experts(0, 0, 32));
 }
 
-TEST(Disk, WithShortReadsGivesTheSameBytes) {  // D1
+TEST_P(Disk, WithShortReadsGivesTheSameBytes) {  // D1
   TestVault vault;
   vault.add_layer(0, 12).add_layer(1, 6, 64);
   for (const bool direct : {true, false}) {
-    StreamerOptions options;
-    options.slots = {3, 2};
+    StreamerOptions options = with_slots({3, 2});
     options.direct = direct;
     options.readers = 1;
     Rng rng(5);
@@ -121,13 +121,13 @@ TEST(Disk, WithShortReadsGivesTheSameBytes) {  // D1
   }
 }
 
-TEST(Disk, ThatIsShortAndThenFailsIsReadFromTheRecordsStart) {
+TEST_P(Disk, ThatIsShortAndThenFailsIsReadFromTheRecordsStart) {
   TestVault vault;
   vault.add_layer(0, 4);
   std::atomic<int> calls{0};
   std::atomic<uint64_t> last_offset{0};
   const auto streamer = scripted(
-      vault, with_slots(2), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
+      vault, with_slots({2}), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
         const int call = ++calls;
         last_offset = request.offset;
         if (call == 2) return broken();
@@ -140,10 +140,10 @@ TEST(Disk, ThatIsShortAndThenFailsIsReadFromTheRecordsStart) {
   EXPECT_EQ(last_offset, vault.files()[0].info().offset_of(2));
 }
 
-TEST(Disk, WithErrorsAtRandomGivesRightBytesOrANamedError) {  // D2, D3
+TEST_P(Disk, WithErrorsAtRandomGivesRightBytesOrANamedError) {  // D2, D3
   TestVault vault;
   vault.add_layer(0, 64);
-  StreamerOptions options = with_slots(8);
+  StreamerOptions options = with_slots({8});
   options.readers = 4;
   std::atomic<uint64_t> calls{0};
   const auto streamer = scripted(
@@ -172,13 +172,13 @@ TEST(Disk, WithErrorsAtRandomGivesRightBytesOrANamedError) {  // D2, D3
   EXPECT_LT(failed, 40);
 }
 
-TEST(FlippedBit, IsReadAgainOnceAndThenRight) {
+TEST_P(FlippedBit, IsReadAgainOnceAndThenRight) {
   TestVault vault;
   vault.add_layer(0, 4);
   std::atomic<int> calls{0};
   std::atomic<bool> fresh{false};
   const auto streamer =
-      scripted(vault, with_slots(2), [&](const ReadRequest& request, RecordFiles& real) {
+      scripted(vault, with_slots({2}), [&](const ReadRequest& request, RecordFiles& real) {
         auto got = real.read(request);
         if (++calls == 1) request.into[12345] ^= std::byte{4};
         fresh = request.fresh;
@@ -190,14 +190,14 @@ TEST(FlippedBit, IsReadAgainOnceAndThenRight) {
 }
 
 // D7's promise at the size of a test: no flipped bit is ever computed with.
-TEST(FlippedBit, ThatStaysFailsTheRequestWhereverItIs) {
+TEST_P(FlippedBit, ThatStaysFailsTheRequestWhereverItIs) {
   TestVault vault;
   vault.add_layer(2, 4);
   Rng rng(11);
   std::atomic<uint64_t> bit{0};
   std::atomic<int> calls{0};
   const auto streamer =
-      scripted(vault, with_slots(2), [&](const ReadRequest& request, RecordFiles& real) {
+      scripted(vault, with_slots({2}), [&](const ReadRequest& request, RecordFiles& real) {
         auto got = real.read(request);
         ++calls;
         request.into[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
@@ -216,31 +216,31 @@ TEST(FlippedBit, ThatStaysFailsTheRequestWhereverItIs) {
   }
 }
 
-TEST(FailedBet, IsSilentAndCostsNoRetry) {
+TEST_P(FailedBet, IsSilentAndCostsNoRetry) {
   TestVault vault;
   vault.add_layer(0, 16);
   std::atomic<int> calls{0};
   std::atomic<bool> bad{true};
   const auto streamer = scripted(
-      vault, with_slots(8), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
+      vault, with_slots({8}), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
         ++calls;
         if (bad) return broken();
         return real.read(request);
       });
   streamer->bet(experts(0, 0, 3));
-  ASSERT_TRUE(becomes_true([&] { return calls == 3; }));
+  ASSERT_TRUE(becomes_true(*streamer, [&] { return calls == 3; }));
   bad = false;
   take_all(*streamer, vault, experts(0, 0, 8));
   EXPECT_EQ(streamer->stats().retries, 0U);
 }
 
-TEST(FailedBet, ThatADemandJoinedIsReadAsADemand) {
+TEST_P(FailedBet, ThatADemandJoinedIsReadAsADemand) {
   TestVault vault;
   vault.add_layer(0, 16);
   Gate gate;
   std::atomic<int> calls{0};
   const auto streamer = scripted(
-      vault, with_slots(8), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
+      vault, with_slots({8}), [&](const ReadRequest& request, RecordFiles& real) -> Result<size_t> {
         gate.pass();
         if (++calls <= 3) return broken();  // the bet's attempt, then two of a demand's
         return real.read(request);
@@ -254,10 +254,10 @@ TEST(FailedBet, ThatADemandJoinedIsReadAsADemand) {
   EXPECT_EQ(streamer->stats().joins, 1U);
 }
 
-TEST(StuckRead, FailsItsRequestAtTheDeadlineAndMayStillArriveLater) {  // D4
+TEST_P(StuckRead, FailsItsRequestAtTheDeadlineAndMayStillArriveLater) {  // D4
   TestVault vault;
   vault.add_layer(0, 16);
-  StreamerOptions options = with_slots(4);
+  StreamerOptions options = with_slots({4});
   options.read_timeout_ns = 50 * kMs;
   options.readers = 2;
   Gate gate;
@@ -280,17 +280,14 @@ TEST(StuckRead, FailsItsRequestAtTheDeadlineAndMayStillArriveLater) {  // D4
 
   take_all(*streamer, vault, experts(0, 8, 16));  // the other reader goes on, in the other slots
   gate.open();
-  ASSERT_TRUE(becomes_true([&] {
-    streamer->bet({});
-    return streamer->resident(key(0, 3));
-  }));
+  ASSERT_TRUE(becomes_true(*streamer, [&] { return streamer->resident(key(0, 3)); }));
   take_all(*streamer, vault, experts(0, 0, 8));
 }
 
-TEST(StuckRead, OfEveryReaderStillEndsAtTheDeadline) {
+TEST_P(StuckRead, OfEveryReaderStillEndsAtTheDeadline) {
   TestVault vault;
   vault.add_layer(0, 16);
-  StreamerOptions options = with_slots(4);
+  StreamerOptions options = with_slots({4});
   options.read_timeout_ns = 30 * kMs;
   options.readers = 2;
   Gate gate;
@@ -308,10 +305,10 @@ TEST(StuckRead, OfEveryReaderStillEndsAtTheDeadline) {
   take_all(*streamer, vault, experts(0, 0, 16));
 }
 
-TEST(SlowRead, WithinTheDeadlineIsNoFailure) {
+TEST_P(SlowRead, WithinTheDeadlineIsNoFailure) {
   TestVault vault;
   vault.add_layer(0, 8);
-  StreamerOptions options = with_slots(2);
+  StreamerOptions options = with_slots({2});
   options.read_timeout_ns = 2000 * kMs;
   options.readers = 1;
   const auto streamer =
@@ -323,7 +320,7 @@ TEST(SlowRead, WithinTheDeadlineIsNoFailure) {
 }
 
 // D6, while running: the vault was whole when it was opened.
-TEST(VaultFile, ThatIsCutShortWhileRunningFailsWithTheByteWhereItEnds) {
+TEST_P(VaultOnDisk, ThatIsCutShortWhileRunningFailsWithTheByteWhereItEnds) {
   TestVault vault;
   vault.add_layer(0, 8);
   const VaultFile& file = vault.files()[0];
@@ -331,7 +328,7 @@ TEST(VaultFile, ThatIsCutShortWhileRunningFailsWithTheByteWhereItEnds) {
     for (const bool direct : {true, false}) {
       TestVault cut;
       cut.add_layer(0, 8);
-      StreamerOptions options = with_slots(4);
+      StreamerOptions options = with_slots({4});
       options.direct = direct;
       const auto streamer = opened(cut, options);
       const uint64_t end = file.info().offset_of(6) + left;
@@ -347,19 +344,19 @@ TEST(VaultFile, ThatIsCutShortWhileRunningFailsWithTheByteWhereItEnds) {
   }
 }
 
-TEST(VaultFile, ThatIsDeletedWhileRunningIsReadToTheEnd) {
+TEST_P(VaultOnDisk, ThatIsDeletedWhileRunningIsReadToTheEnd) {
   TestVault vault;
   vault.add_layer(0, 8);
-  const auto streamer = opened(vault, with_slots(2));
+  const auto streamer = opened(vault, with_slots({2}));
   std::filesystem::remove(vault.files()[0].path());
   take_all(*streamer, vault, experts(0, 0, 8));
 }
 
-TEST(VaultFile, ThatIsGoneBeforeOpenIsNamed) {
+TEST_P(VaultOnDisk, ThatIsGoneBeforeOpenIsNamed) {
   TestVault vault;
   vault.add_layer(0, 8);
   std::filesystem::remove(vault.files()[0].path());
-  const auto streamer = Streamer::open(vault.files(), with_slots(2));
+  const auto streamer = Streamer::open(vault.files(), with_slots({2}));
   ASSERT_FALSE(streamer);
   EXPECT_EQ(streamer.error().code, Code::kNotFound);
   EXPECT_THAT(streamer.error().message, HasSubstr("layer-00000.safetensors"));

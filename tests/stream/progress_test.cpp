@@ -25,13 +25,11 @@ using test::TestVault;
 using testing::HasSubstr;
 using Pick = Streamer::Pick;
 
-StreamerOptions with_slots(std::vector<uint32_t> slots) {
-  StreamerOptions options;
-  options.slots = std::move(slots);
-  return options;
-}
+SMOE_FOR_EVERY_ENGINE(SmallestRing);
+SMOE_FOR_EVERY_ENGINE(FullRing);
+SMOE_FOR_EVERY_ENGINE(BusyRing);
 
-TEST(SmallestRing, ServesAUnionOfAWholeLayer) {
+TEST_P(SmallestRing, ServesAUnionOfAWholeLayer) {
   TestVault vault;
   vault.add_layer(0, 300);
   for (const Pick pick : {Pick::kAny, Pick::kFirst}) {
@@ -40,7 +38,7 @@ TEST(SmallestRing, ServesAUnionOfAWholeLayer) {
   }
 }
 
-TEST(SmallestRing, ServesTheFirstWhileAllSlotsHoldLaterOnes) {
+TEST_P(SmallestRing, ServesTheFirstWhileAllSlotsHoldLaterOnes) {
   TestVault vault;
   vault.add_layer(0, 8);
   const auto streamer = opened(vault, with_slots({2}));
@@ -49,7 +47,7 @@ TEST(SmallestRing, ServesTheFirstWhileAllSlotsHoldLaterOnes) {
   EXPECT_EQ(take_all(*streamer, vault, keys, Pick::kFirst), keys);
 }
 
-TEST(SmallestRing, ServesTheFirstUnderALeaseWhileTheOtherSlotHoldsALaterOne) {
+TEST_P(SmallestRing, ServesTheFirstUnderALeaseWhileTheOtherSlotHoldsALaterOne) {
   TestVault vault;
   vault.add_layer(0, 8);
   const auto streamer = opened(vault, with_slots({2}));
@@ -64,7 +62,7 @@ TEST(SmallestRing, ServesTheFirstUnderALeaseWhileTheOtherSlotHoldsALaterOne) {
 }
 
 // A sweep in order over records of which the later half is resident must not be read one by one.
-TEST(Ring, KeepsTheReadersBusyWhileLaterRecordsFillIt) {
+TEST_P(BusyRing, KeepsTheReadersBusyWhileLaterRecordsFillIt) {
   TestVault vault;
   vault.add_layer(0, 32);
   StreamerOptions options = with_slots({16});
@@ -86,7 +84,7 @@ TEST(Ring, KeepsTheReadersBusyWhileLaterRecordsFillIt) {
   EXPECT_LE(streamer->stats().reads, 16U + 16 + 2 * 4) << "few residents gave way";
 }
 
-TEST(FullRing, SaysSoWhenTheCallerHoldsEverySlot) {
+TEST_P(FullRing, SaysSoWhenTheCallerHoldsEverySlot) {
   TestVault vault;
   vault.add_layer(0, 8);
   for (const Pick pick : {Pick::kAny, Pick::kFirst}) {
@@ -107,7 +105,7 @@ struct Shape {
   unsigned readers;
 };
 
-class AnyPattern : public testing::TestWithParam<Shape> {};
+class AnyPattern : public testing::TestWithParam<std::tuple<IoEngine, Shape>> {};
 
 // A caller that obeys the contract: kFirst while it holds leases, anything while it holds none; it
 // always leaves a slot of each size for the next record.
@@ -117,8 +115,11 @@ TEST_P(AnyPattern, OfDemandsBetsPicksAndLeasesIsServed) {
   std::vector<ExpertKey> all = experts(0, 0, 24);
   for (const ExpertKey one : experts(1, 0, 12)) all.push_back(one);
   for (const ExpertKey one : experts(2, 0, 24)) all.push_back(one);
-  StreamerOptions options = with_slots(GetParam().slots);
-  options.readers = GetParam().readers;
+  const auto& [io, shape] = GetParam();
+  StreamerOptions options;
+  options.io = io;
+  options.slots = shape.slots;
+  options.readers = shape.readers;
   const auto streamer = opened(vault, options);
   Rng rng(17);
   for (int step = 0; step < 60; ++step) {
@@ -147,8 +148,10 @@ TEST_P(AnyPattern, OfDemandsBetsPicksAndLeasesIsServed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Rings, AnyPattern,
-                         testing::Values(Shape{{2, 2}, 1}, Shape{{2, 2}, 4}, Shape{{3, 2}, 2},
-                                         Shape{{2, 5}, 3}, Shape{{16, 6}, 4}, Shape{{48, 12}, 4}));
+                         testing::Combine(testing::ValuesIn(test::engines()),
+                                          testing::Values(Shape{{2, 2}, 1}, Shape{{2, 2}, 4},
+                                                          Shape{{3, 2}, 2}, Shape{{2, 5}, 3},
+                                                          Shape{{16, 6}, 4}, Shape{{48, 12}, 4})));
 
 }  // namespace
 }  // namespace smoe

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <thread>
 
 #include "base/clock.h"
@@ -22,22 +23,24 @@ using test::scripted;
 using test::take_all;
 using test::TestVault;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 using Pick = Streamer::Pick;
-
-StreamerOptions with_slots(std::vector<uint32_t> slots) {
-  StreamerOptions options;
-  options.slots = std::move(slots);
-  return options;
-}
 
 // Waits until all keys are resident; a call of the step's thread takes note of finished reads.
 bool arrive(Streamer& streamer, std::span<const ExpertKey> keys) {
-  return becomes_true([&] {
-    streamer.bet({});
+  return becomes_true(streamer, [&] {
     return std::ranges::all_of(keys, [&](ExpertKey one) { return streamer.resident(one); });
   });
 }
+
+SMOE_FOR_EVERY_ENGINE(Streaming);
+SMOE_FOR_EVERY_ENGINE(Bet);
+SMOE_FOR_EVERY_ENGINE(Cancel);
+SMOE_FOR_EVERY_ENGINE(Abandon);
+SMOE_FOR_EVERY_ENGINE(Destruction);
+SMOE_FOR_EVERY_ENGINE(Verifying);
 
 TEST(RecordClasses, AreTheDistinctSizesFromTheSmallestOn) {
   TestVault vault;
@@ -50,7 +53,7 @@ TEST(RecordClasses, AreTheDistinctSizesFromTheSmallestOn) {
   EXPECT_EQ(classes[1].records, 6U);
 }
 
-TEST(Streamer, LendsEveryDemandedRecordOnceWithItsBytes) {
+TEST_P(Streaming, LendsEveryDemandedRecordOnceWithItsBytes) {
   TestVault vault;
   vault.add_layer(3, 40).add_layer(1, 10, 64);
   const auto streamer = opened(vault, with_slots({8, 4}));
@@ -68,7 +71,7 @@ TEST(Streamer, LendsEveryDemandedRecordOnceWithItsBytes) {
   EXPECT_EQ(stats.retries, 0U);
 }
 
-TEST(Streamer, LendsInTheOrderOfDemandWhenAskedForTheFirst) {
+TEST_P(Streaming, LendsInTheOrderOfDemandWhenAskedForTheFirst) {
   TestVault vault;
   vault.add_layer(0, 30);
   const auto streamer = opened(vault, with_slots({5}));
@@ -76,7 +79,7 @@ TEST(Streamer, LendsInTheOrderOfDemandWhenAskedForTheFirst) {
   EXPECT_EQ(take_all(*streamer, vault, keys, Pick::kFirst), keys);
 }
 
-TEST(Streamer, ReadsAResidentRecordOnce) {
+TEST_P(Streaming, ReadsAResidentRecordOnce) {
   TestVault vault;
   vault.add_layer(0, 8);
   const auto streamer = opened(vault, with_slots({8}));
@@ -87,7 +90,7 @@ TEST(Streamer, ReadsAResidentRecordOnce) {
   EXPECT_EQ(streamer->stats().hits, 8U);
 }
 
-TEST(Streamer, LendsARecordTwiceWhenItIsDemandedAgainUnderALease) {
+TEST_P(Streaming, LendsARecordTwiceWhenItIsDemandedAgainUnderALease) {
   TestVault vault;
   vault.add_layer(0, 4);
   const auto streamer = opened(vault, with_slots({2}));
@@ -102,7 +105,7 @@ TEST(Streamer, LendsARecordTwiceWhenItIsDemandedAgainUnderALease) {
   EXPECT_TRUE(vault.holds(*second));
 }
 
-TEST(Streamer, ProtectsAResidentRecordFromTheMomentItIsDemanded) {
+TEST_P(Streaming, ProtectsAResidentRecordFromTheMomentItIsDemanded) {
   TestVault vault;
   vault.add_layer(0, 8);
   const auto streamer = opened(vault, with_slots({3}));
@@ -112,7 +115,7 @@ TEST(Streamer, ProtectsAResidentRecordFromTheMomentItIsDemanded) {
   EXPECT_EQ(streamer->stats().reads, 5U) << "record 0 was not read again";
 }
 
-TEST(Streamer, LeavesTheBytesAloneAsLongAsALeaseHolds) {
+TEST_P(Streaming, LeavesTheBytesAloneAsLongAsALeaseHolds) {
   TestVault vault;
   vault.add_layer(0, 64);
   const auto streamer = opened(vault, with_slots({3}));
@@ -124,7 +127,7 @@ TEST(Streamer, LeavesTheBytesAloneAsLongAsALeaseHolds) {
   EXPECT_TRUE(vault.holds(*held));
 }
 
-TEST(Streamer, GivesMemoryInWhichEachRecordLies) {
+TEST_P(Streaming, GivesMemoryInWhichEachRecordLies) {
   TestVault vault;
   vault.add_layer(0, 4).add_layer(1, 4, 64);
   const auto streamer = opened(vault, with_slots({2, 3}));
@@ -136,17 +139,20 @@ TEST(Streamer, GivesMemoryInWhichEachRecordLies) {
   EXPECT_EQ(static_cast<uint64_t>(offset), 2U * 16 * 1024 + (lease->slot() - 2U) * 48 * 1024);
 }
 
-TEST(Streamer, SaysHowItReads) {
+TEST_P(Streaming, SaysHowItReads) {
   TestVault vault;
   vault.add_layer(0, 4);
   StreamerOptions options = with_slots({2});
   options.direct = false;
   options.readers = 3;
-  EXPECT_EQ(opened(vault, options)->description(),
-            "pread, buffered, 3 readers, 2 slots of 16.00 KiB, lru");
+  const std::string how = GetParam() == IoEngine::kUring ? "io_uring, buffered, 3 reads at once"
+                                                         : "pread, buffered, 3 readers";
+  const std::string description = opened(vault, options)->description();
+  EXPECT_THAT(description, StartsWith(how));
+  EXPECT_THAT(description, EndsWith(", 2 slots of 16.00 KiB, fitted"));
 }
 
-TEST(Streamer, RefusesALayerThatComesTwice) {
+TEST_P(Streaming, RefusesALayerThatComesTwice) {
   TestVault vault;
   vault.add_layer(0, 4);
   const std::vector<VaultFile> twice = {vault.files()[0], vault.files()[0]};
@@ -156,7 +162,7 @@ TEST(Streamer, RefusesALayerThatComesTwice) {
   EXPECT_THAT(streamer.error().message, HasSubstr("layer 0 is already in"));
 }
 
-TEST(Bet, IsReadWhileNobodyWaitsAndThenAHit) {
+TEST_P(Bet, IsReadWhileNobodyWaitsAndThenAHit) {
   TestVault vault;
   vault.add_layer(0, 8).add_layer(1, 8);
   const auto streamer = opened(vault, with_slots({16}));
@@ -170,7 +176,7 @@ TEST(Bet, IsReadWhileNobodyWaitsAndThenAHit) {
   EXPECT_EQ(stats.reads, 8U);
 }
 
-TEST(Bet, ThatIsBeingReadIsJoinedNotReadAgain) {
+TEST_P(Bet, ThatIsBeingReadIsJoinedNotReadAgain) {
   TestVault vault;
   vault.add_layer(0, 8);
   Gate gate;
@@ -191,9 +197,9 @@ TEST(Bet, ThatIsBeingReadIsJoinedNotReadAgain) {
   EXPECT_EQ(stats.reads, 1U);
 }
 
-TEST(Bet, ThatIsQueuedIsPromotedBeforeOtherBets) {
+TEST_P(Bet, ThatIsQueuedIsPromotedBeforeOtherBets) {
   TestVault vault;
-  vault.add_layer(0, 16);
+  vault.add_layer(0, 16).add_layer(1, 16);
   Gate gate;
   std::vector<uint64_t> offsets;
   StreamerOptions options = with_slots({16});
@@ -203,23 +209,25 @@ TEST(Bet, ThatIsQueuedIsPromotedBeforeOtherBets) {
     gate.pass();
     return real.read(request);
   });
-  streamer->bet(experts(0, 0, 6));
+  auto bets = experts(0, 0, 4);
+  bets.insert(bets.begin() + 3, key(1, 4));
+  streamer->bet(bets);
   gate.wait_for(1);  // the only reader holds bet 0
-  const auto keys = experts(0, 4, 5);
+  const auto keys = experts(1, 4, 5);
   streamer->demand(keys);
   gate.open();
   EXPECT_TRUE(streamer->next_ready(Pick::kAny));
-  ASSERT_TRUE(becomes_true([&] { return streamer->stats().reads == 6; }));
-  EXPECT_EQ(streamer->stats().bets, 5U) << "the promoted one was never started as a bet";
+  ASSERT_TRUE(becomes_true(*streamer, [&] { return streamer->stats().reads == 5; }));
+  EXPECT_EQ(streamer->stats().bets, 4U) << "the promoted one was never started as a bet";
   streamer.reset();  // its reader is done with `offsets`
   const VaultInfo& info = vault.files()[0].info();
-  EXPECT_THAT(offsets, ElementsAre(info.offset_of(0), info.offset_of(4), info.offset_of(1),
-                                   info.offset_of(2), info.offset_of(3), info.offset_of(5)));
+  EXPECT_THAT(offsets, ElementsAre(info.offset_of(0), vault.files()[1].info().offset_of(4),
+                                   info.offset_of(1), info.offset_of(2), info.offset_of(3)));
 }
 
-TEST(Bet, IsNotStartedWhileDemandsAreQueued) {
+TEST_P(Bet, IsNotStartedWhileDemandsAreQueued) {
   TestVault vault;
-  vault.add_layer(0, 16);
+  vault.add_layer(0, 16).add_layer(1, 16);
   Gate gate;
   std::vector<uint64_t> offsets;
   StreamerOptions options = with_slots({16});
@@ -231,17 +239,79 @@ TEST(Bet, IsNotStartedWhileDemandsAreQueued) {
   });
   streamer->demand(experts(0, 0, 1));
   gate.wait_for(1);
-  streamer->bet(experts(0, 8, 10));
+  streamer->bet(experts(1, 8, 10));
   streamer->demand(experts(0, 1, 3));
   gate.open();
-  ASSERT_TRUE(becomes_true([&] { return streamer->stats().reads == 5; }));
+  ASSERT_TRUE(becomes_true(*streamer, [&] { return streamer->stats().reads == 5; }));
   streamer.reset();  // its reader is done with `offsets`
   const VaultInfo& info = vault.files()[0].info();
   EXPECT_THAT(offsets, ElementsAre(info.offset_of(0), info.offset_of(1), info.offset_of(2),
                                    info.offset_of(8), info.offset_of(9)));
 }
 
-TEST(Bet, IsDroppedWhileDemandsWaitForSlots) {
+TEST_P(Bet, ThatHasNotStartedWhenItsLayerIsDemandedWithoutItIsDropped) {
+  TestVault vault;
+  vault.add_layer(0, 16).add_layer(1, 16);
+  Gate gate;
+  StreamerOptions options = with_slots({16});
+  options.readers = 1;
+  const auto streamer =
+      scripted(vault, options, [&](const ReadRequest& request, RecordFiles& real) {
+        gate.pass();
+        return real.read(request);
+      });
+  streamer->demand(experts(0, 0, 1));
+  gate.wait_for(1);
+  std::vector<ExpertKey> bets = experts(1, 0, 2);
+  bets.push_back(key(0, 9));
+  streamer->bet(bets);
+  streamer->demand(experts(1, 2, 3));
+  gate.open();
+  while (streamer->outstanding() > 0) ASSERT_TRUE(streamer->next_ready(Pick::kAny));
+  ASSERT_TRUE(arrive(*streamer, experts(0, 9, 10)));
+  EXPECT_EQ(streamer->stats().bets, 1U);
+  EXPECT_EQ(streamer->stats().reads, 3U);
+  EXPECT_FALSE(streamer->resident(key(1, 0)));
+}
+
+TEST_P(Bet, ThatHasNotStartedGivesWayToTheNextBets) {
+  TestVault vault;
+  vault.add_layer(0, 16).add_layer(1, 16).add_layer(2, 16);
+  Gate gate;
+  StreamerOptions options = with_slots({16});
+  options.readers = 1;
+  const auto streamer =
+      scripted(vault, options, [&](const ReadRequest& request, RecordFiles& real) {
+        gate.pass();
+        return real.read(request);
+      });
+  streamer->demand(experts(0, 0, 1));
+  gate.wait_for(1);
+  streamer->bet(experts(1, 0, 3));
+  streamer->bet(experts(2, 0, 1));
+  gate.open();
+  ASSERT_TRUE(streamer->next_ready(Pick::kAny));
+  ASSERT_TRUE(arrive(*streamer, experts(2, 0, 1)));
+  EXPECT_EQ(streamer->stats().bets, 1U);
+}
+
+TEST_P(Bet, SplitsItsBytesIntoUsedAndWasted) {
+  TestVault vault;
+  vault.add_layer(0, 32);
+  const auto streamer = opened(vault, with_slots({6}));
+  constexpr uint64_t kRecord = 16 * 1024;
+  streamer->bet(experts(0, 20, 23));
+  ASSERT_TRUE(arrive(*streamer, experts(0, 20, 23)));
+  EXPECT_EQ(streamer->stats().bet_bytes_used + streamer->stats().bet_bytes_wasted, 0U);
+  take_all(*streamer, vault, experts(0, 20, 21));
+  EXPECT_EQ(streamer->stats().bet_bytes_used, kRecord);
+  take_all(*streamer, vault, experts(0, 0, 6));
+  EXPECT_EQ(streamer->stats().bet_bytes_used, kRecord);
+  EXPECT_EQ(streamer->stats().bet_bytes_wasted, 2 * kRecord);
+  EXPECT_EQ(streamer->stats().bytes_read, 9 * kRecord);
+}
+
+TEST_P(Bet, IsDroppedWhileDemandsWaitForSlots) {
   TestVault vault;
   vault.add_layer(0, 32).add_layer(1, 8, 64);
   const auto streamer = opened(vault, with_slots({2, 8}));
@@ -251,7 +321,7 @@ TEST(Bet, IsDroppedWhileDemandsWaitForSlots) {
   EXPECT_EQ(streamer->stats().bets, 0U);
 }
 
-TEST(Bet, LosesItsSlotBeforeAnyUsedRecordDoes) {
+TEST_P(Bet, LosesItsSlotBeforeAnyUsedRecordDoes) {
   TestVault vault;
   vault.add_layer(0, 32);
   const auto streamer = opened(vault, with_slots({6}));
@@ -264,7 +334,7 @@ TEST(Bet, LosesItsSlotBeforeAnyUsedRecordDoes) {
     EXPECT_FALSE(streamer->resident(key(0, expert)));
 }
 
-TEST(Cancel, EndsAWaitWithinMilliseconds) {
+TEST_P(Cancel, EndsAWaitWithinMilliseconds) {
   TestVault vault;
   vault.add_layer(0, 8);
   Gate gate;  // the read is stuck: D4
@@ -295,7 +365,7 @@ TEST(Cancel, EndsAWaitWithinMilliseconds) {
   take_all(*streamer, vault, experts(0, 0, 8));
 }
 
-TEST(Abandon, ForgetsDemandsAndKeepsWhatIsRead) {
+TEST_P(Abandon, ForgetsDemandsAndKeepsWhatIsRead) {
   TestVault vault;
   vault.add_layer(0, 64);
   const auto streamer = opened(vault, with_slots({4}));
@@ -310,7 +380,7 @@ TEST(Abandon, ForgetsDemandsAndKeepsWhatIsRead) {
   take_all(*streamer, vault, experts(0, 0, 64));
 }
 
-TEST(Abandon, TakesBackReadsThatNobodyStarted) {
+TEST_P(Abandon, TakesBackReadsThatNobodyStarted) {
   TestVault vault;
   vault.add_layer(0, 64);
   Gate gate;
@@ -327,14 +397,11 @@ TEST(Abandon, TakesBackReadsThatNobodyStarted) {
   gate.open();
   take_all(*streamer, vault, experts(0, 40, 41));
   // The two that had begun may end after the demanded one; a call of the step's thread counts them.
-  EXPECT_TRUE(becomes_true([&] {
-    streamer->bet({});
-    return streamer->stats().reads >= 3;
-  }));
+  EXPECT_TRUE(becomes_true(*streamer, [&] { return streamer->stats().reads >= 3; }));
   EXPECT_EQ(streamer->stats().reads, 3U);
 }
 
-TEST(Abandon, KeepsALeaseThatIsHeldValid) {
+TEST_P(Abandon, KeepsALeaseThatIsHeldValid) {
   TestVault vault;
   vault.add_layer(0, 16);
   const auto streamer = opened(vault, with_slots({2}));
@@ -351,7 +418,7 @@ TEST(Abandon, KeepsALeaseThatIsHeldValid) {
   take_all(*streamer, vault, experts(0, 0, 16));
 }
 
-TEST(Destruction, WaitsForReadsUnderWayAndDropsTheRest) {
+TEST_P(Destruction, WaitsForReadsUnderWayAndDropsTheRest) {
   TestVault vault;
   vault.add_layer(0, 64);
   for (int round = 0; round < 20; ++round) {
@@ -373,7 +440,7 @@ TEST(Destruction, WaitsForReadsUnderWayAndDropsTheRest) {
   }
 }
 
-TEST(Verify, ChecksARecordOnceUnlessAskedForMore) {
+TEST_P(Verifying, ChecksARecordOnceUnlessAskedForMore) {
   TestVault vault;
   vault.add_layer(0, 8);
   struct Case {
@@ -408,7 +475,7 @@ TEST(Verify, ChecksARecordOnceUnlessAskedForMore) {
   }
 }
 
-TEST(Streamer, CountsTheTimeThatItWaited) {
+TEST_P(Streaming, CountsTheTimeThatItWaited) {
   TestVault vault;
   vault.add_layer(0, 4);
   const auto streamer =
@@ -419,6 +486,43 @@ TEST(Streamer, CountsTheTimeThatItWaited) {
   take_all(*streamer, vault, experts(0, 0, 1));
   EXPECT_GE(streamer->stats().wait_ns, 1'000'000U);
   EXPECT_GE(streamer->stats().read_ns, 5'000'000U);
+}
+
+TEST_P(Streaming, BurnsNoProcessorWhileItWaits) {
+  TestVault vault;
+  vault.add_layer(0, 4);
+  const auto streamer =
+      scripted(vault, with_slots({4}), [&](const ReadRequest& request, RecordFiles& real) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        return real.read(request);
+      });
+  const auto processor_ms = [] {
+    timespec used{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return used.tv_sec * 1000 + used.tv_nsec / 1'000'000;
+  };
+  streamer->demand(experts(0, 0, 1));
+  const auto before = processor_ms();
+  ASSERT_TRUE(streamer->next_ready(Pick::kAny));
+  EXPECT_LT(processor_ms() - before, 100);
+  EXPECT_GE(streamer->stats().wait_ns, 250'000'000U);
+}
+
+TEST_P(Streaming, CountsTheDiskTimeThatTheStepDidNotWaitFor) {
+  TestVault vault;
+  vault.add_layer(0, 4);
+  const auto streamer =
+      scripted(vault, with_slots({4}), [&](const ReadRequest& request, RecordFiles& real) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(40));
+        return real.read(request);
+      });
+  streamer->demand(experts(0, 0, 1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the step computes
+  ASSERT_TRUE(streamer->next_ready(Pick::kAny));
+  const StreamStats stats = streamer->stats();
+  EXPECT_GE(stats.disk_busy_ns, 40'000'000U);
+  EXPECT_GE(stats.overlap_ns(), 15'000'000U);
+  EXPECT_LE(stats.overlap_ns(), stats.disk_busy_ns - stats.wait_ns);
 }
 
 }  // namespace

@@ -77,11 +77,12 @@ TEST(SlotStress, NeverShowsAClaimerAnotherRecordsBytes) {
   EXPECT_GT(claims, 1000U);
 }
 
-TEST(StreamerStress, LendsRightBytesWithManyReadersAndSomeoneWhoCancels) {
+SMOE_FOR_EVERY_ENGINE(StreamerStress);
+
+TEST_P(StreamerStress, LendsRightBytesWithManyReadersAndSomeoneWhoCancels) {
   TestVault vault;
   vault.add_layer(0, 48).add_layer(1, 16, 64);
-  StreamerOptions options;
-  options.slots = {12, 5};
+  StreamerOptions options = with_slots({12, 5});
   options.readers = 8;
   options.verify = Verify::kNever;  // the test compares all bytes
   options.read_timeout_ns = 10'000'000'000;

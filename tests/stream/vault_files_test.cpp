@@ -1,4 +1,6 @@
 // O_DIRECT where the file system has it, buffered where not. D13.
+#include "stream/vault_files.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +11,6 @@
 
 #include "base/aligned.h"
 #include "base/units.h"
-#include "stream/pread_reader.h"
 #include "stream/vault_fixture.h"
 
 namespace smoe {

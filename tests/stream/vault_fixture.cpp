@@ -1,7 +1,11 @@
 #include "stream/vault_fixture.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
 
 #include "base/check.h"
@@ -10,6 +14,8 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "stream/catalog.h"
+#include "stream/pread_reader.h"
+#include "stream/uring_reader.h"
 
 namespace smoe::test {
 namespace {
@@ -25,6 +31,57 @@ class ScriptedFiles final : public RecordFiles {
   std::unique_ptr<RecordFiles> real_;
   Script script_;
 };
+
+// Runs the script in a thread a read and lets the engine's own queue tell of its end.
+class ScriptedDetour final : public ReadDetour {
+ public:
+  ScriptedDetour(std::unique_ptr<RecordFiles> real, Script script)
+      : real_(std::move(real)), script_(std::move(script)) {}
+
+  int depart(const ReadRequest& request) override {
+    Read& read = reads_[request.slot];
+    read.ended = ::eventfd(0, EFD_CLOEXEC);
+    SMOE_CHECK(read.ended >= 0);
+    read.thread = std::thread([this, &read, request] {
+      read.got = script_(request, *real_);
+      const uint64_t one = 1;
+      SMOE_CHECK(::write(read.ended, &one, sizeof(one)) == sizeof(one));
+    });
+    return read.ended;
+  }
+  Result<size_t> arrive(const ReadRequest& request) override {
+    Read& read = reads_.at(request.slot);
+    read.thread.join();
+    ::close(read.ended);
+    return read.got;
+  }
+
+ private:
+  struct Read {
+    int ended = -1;
+    std::thread thread;
+    Result<size_t> got = size_t{0};
+  };
+  std::unique_ptr<RecordFiles> real_;
+  Script script_;
+  std::map<uint32_t, Read> reads_;  // by slot; touched by the step's thread, but for what it joins
+};
+
+std::unique_ptr<Reader> scripted_reader(const Catalog& catalog, const StreamerOptions& options,
+                                        Script script) {
+  auto files = VaultFiles::open(catalog.paths(), options.direct);
+  SMOE_CHECK(files);
+  if (options.io != IoEngine::kUring)
+    return std::make_unique<PreadReader>(
+        std::make_unique<ScriptedFiles>(std::move(*files), std::move(script)), options.readers);
+  auto registered = VaultFiles::open(catalog.paths(), options.direct);
+  SMOE_CHECK(registered);
+  auto reader =
+      open_uring_reader(*registered, options.readers,
+                        std::make_unique<ScriptedDetour>(std::move(*files), std::move(script)));
+  SMOE_CHECK(reader);
+  return std::move(*reader);
+}
 
 std::vector<std::byte> stamped(ExpertKey key, uint64_t bytes) {
   Rng rng(static_cast<uint64_t>(key.layer) << 16U | static_cast<uint64_t>(key.expert));
@@ -77,12 +134,8 @@ std::unique_ptr<RingStreamer> scripted(const TestVault& vault, const StreamerOpt
                                        Script script) {
   auto catalog = Catalog::of(vault.files());
   SMOE_CHECK(catalog);
-  auto files = VaultFiles::open(catalog->paths(), options.direct);
-  SMOE_CHECK(files);
-  auto streamer = RingStreamer::make(
-      std::move(*catalog), options,
-      std::make_unique<PreadReader>(
-          std::make_unique<ScriptedFiles>(std::move(*files), std::move(script)), options.readers));
+  auto reader = scripted_reader(*catalog, options, std::move(script));
+  auto streamer = RingStreamer::make(std::move(*catalog), options, std::move(reader));
   SMOE_CHECK(streamer);
   return std::move(*streamer);
 }
@@ -127,6 +180,25 @@ bool becomes_true(const std::function<bool()>& claim) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return true;
+}
+
+bool becomes_true(Streamer& streamer, const std::function<bool()>& claim) {
+  return becomes_true([&] {
+    streamer.bet({});
+    return claim();
+  });
+}
+
+std::vector<IoEngine> engines() {
+  const std::vector<std::filesystem::path> any = {"/proc/self/exe"};
+  auto files = VaultFiles::open(any, false);
+  SMOE_CHECK(files);
+  if (!open_uring_reader(*files, 1)) return {IoEngine::kPread};
+  return {IoEngine::kPread, IoEngine::kUring};
+}
+
+std::string engine_name(const testing::TestParamInfo<IoEngine>& instance) {
+  return instance.param == IoEngine::kUring ? "uring" : "pread";
 }
 
 }  // namespace smoe::test

@@ -1,6 +1,8 @@
 // Small vaults whose bytes are known, and files that misbehave as a test tells them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,9 +12,9 @@
 #include <vector>
 
 #include "formats/vault_file.h"
-#include "stream/pread_reader.h"
 #include "stream/ring_streamer.h"
 #include "stream/streamer.h"
+#include "stream/vault_files.h"
 #include "support/temp_dir.h"
 
 namespace smoe::test {
@@ -43,7 +45,8 @@ class TestVault {
 // Answers a read; `real` are the vault's own files.
 using Script = std::function<Result<size_t>(const ReadRequest& request, RecordFiles& real)>;
 
-// A streamer whose reads go through `script`. Aborts when it cannot be opened.
+// A streamer whose reads go through `script`, in threads of their own whatever the engine. Aborts
+// when it cannot be opened.
 std::unique_ptr<RingStreamer> scripted(const TestVault& vault, const StreamerOptions& options,
                                        Script script);
 
@@ -70,5 +73,27 @@ class Gate {
 
 // Polls for at most ten seconds.
 bool becomes_true(const std::function<bool()>& claim);
+// The same, with the calls of a step in between: an engine without threads sees ends only then.
+bool becomes_true(Streamer& streamer, const std::function<bool()>& claim);
+
+// The engines that work on this system.
+std::vector<IoEngine> engines();
+std::string engine_name(const testing::TestParamInfo<IoEngine>& instance);
+
+// A test that holds for each read engine.
+class EveryEngine : public testing::TestWithParam<IoEngine> {
+ protected:
+  static StreamerOptions with_slots(std::vector<uint32_t> slots) {
+    StreamerOptions options;
+    options.slots = std::move(slots);
+    options.io = GetParam();
+    return options;
+  }
+};
 
 }  // namespace smoe::test
+
+// A suite of such tests, in the file that has them.
+#define SMOE_FOR_EVERY_ENGINE(Suite)         \
+  class Suite : public test::EveryEngine {}; \
+  INSTANTIATE_TEST_SUITE_P(Io, Suite, testing::ValuesIn(test::engines()), test::engine_name)
