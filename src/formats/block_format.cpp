@@ -9,13 +9,25 @@ namespace {
 
 // In the order of the enumerators.
 constexpr std::array<FormatInfo, kFormats> kInfos = {{
-    {.name = "f32", .unit_k = 1, .unit_bytes = 64, .block_k = 1},
-    {.name = "f16", .unit_k = 2, .unit_bytes = 64, .block_k = 1},
-    {.name = "bf16", .unit_k = 2, .unit_bytes = 64, .block_k = 1},
-    {.name = "q8_0", .unit_k = 64, .unit_bytes = 1088, .block_k = 32},
-    {.name = "f8_e4m3", .unit_k = 128, .unit_bytes = 2112, .block_k = 1},
+    {"f32", 1, 64, 1, true, DType::kF32},
+    {"f16", 2, 64, 1, true, DType::kF16},
+    {"bf16", 2, 64, 1, true, DType::kBF16},
+    {"q8_0", 64, 1088, 32, true, DType::kQ8_0},
+    {"f8_e4m3", 128, 2112, 1, true, DType::kF8E4M3},
+    {"q4_0", 64, 576, 32, false, DType::kQ4_0},
+    {"q4_1", 32, 320, 32, false, DType::kQ4_1},
+    {"q5_0", 64, 704, 32, false, DType::kQ5_0},
+    {"q5_1", 32, 384, 32, false, DType::kQ5_1},
+    {"q2_k", 256, 1344, 256, false, DType::kQ2_K},
+    {"q3_k", 512, 3520, 256, false, DType::kQ3_K},
+    {"q4_k", 256, 2304, 256, false, DType::kQ4_K},
+    {"q5_k", 256, 2816, 256, false, DType::kQ5_K},
+    {"q6_k", 512, 6720, 256, false, DType::kQ6_K},
+    {"iq4_nl", 64, 576, 32, false, DType::kIQ4_NL},
+    {"iq4_xs", 256, 2176, 256, false, DType::kIQ4_XS},
+    {"mxfp4", 128, 1088, 32, false, DType::kMXFP4},
 }};
-static_assert(static_cast<size_t>(Format::kF8E4M3) + 1 == kFormats);
+static_assert(static_cast<size_t>(Format::kMXFP4) + 1 == kFormats);
 
 }  // namespace
 
@@ -25,6 +37,13 @@ std::optional<Format> format_named(std::string_view name) {
   for (size_t i = 0; i < kInfos.size(); ++i)
     if (kInfos[i].name == name) return static_cast<Format>(i);
   return std::nullopt;
+}
+
+std::string computed_formats() {
+  std::string names;
+  for (const FormatInfo& one : kInfos)
+    if (one.computed) names += (names.empty() ? "" : ", ") + std::string(one.name);
+  return names;
 }
 
 uint64_t tile_bytes(Format format, uint64_t cols) {

@@ -9,7 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include "formats/dtype.h"
 
 namespace smoe {
 
@@ -22,18 +25,39 @@ enum class Format : uint8_t {
   // unit: 64 k, 1088 B: e*32 + r*2 fp16 scale; 64 + e*512 + g*64 + r*4 + i int8, k = 32e+4g+i
   kQ8_0,    // NOLINT(readability-identifier-naming): ggml's name
   kF8E4M3,  // unit: 128 k, 2112 B: r*4 f32 scale; 64 + g*64 + r*4 + i e4m3, k = 4g + i, g 0..31
+  // ggml's blocks, their bytes four by four (formats/block_tiles.h)
+  // NOLINTBEGIN(readability-identifier-naming): ggml's names
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ2_K,
+  kQ3_K,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
+  kIQ4_NL,
+  kIQ4_XS,
+  kMXFP4,
+  // NOLINTEND(readability-identifier-naming)
 };
-inline constexpr size_t kFormats = 5;
+inline constexpr size_t kFormats = 17;
 
 struct FormatInfo {
   std::string_view name;  // as metadata, --help and errors spell it: "f32", "q8_0", "f8_e4m3"
   uint32_t unit_k;        // inner positions a unit covers
   uint32_t unit_bytes;    // of 16 rows
   uint32_t block_k;       // a row's length must be a multiple of this
+  // Whether devices multiply by it. No model folder has a format that they do not.
+  bool computed;
+  DType source;  // the type of a checkpoint that it holds bit for bit
 };
 
 const FormatInfo& info(Format format);
+// Computed or not.
 std::optional<Format> format_named(std::string_view name);
+// "f32, f16, …": the computed ones, for messages.
+std::string computed_formats();
 
 // Bytes of one tile: 16 rows of `cols` weights.
 uint64_t tile_bytes(Format format, uint64_t cols);

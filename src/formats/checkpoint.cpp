@@ -144,7 +144,7 @@ Result<std::unique_ptr<TensorSource>> open_checkpoint(const fs::path& path) {
   const std::string name = path.filename().string();
   if (!name.ends_with(".safetensors") && !name.ends_with(".safetensors.index.json"))
     return Error{Code::kUnsupported,
-                 path.string() + ": is neither a checkpoint folder nor a safetensors file"};
+                 path.string() + ": is neither a checkpoint folder nor a safetensors or GGUF file"};
   return SafetensorsFolder::open(path.has_parent_path() ? path.parent_path() : fs::path("."));
 }
 

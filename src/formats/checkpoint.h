@@ -16,8 +16,8 @@
 
 namespace smoe {
 
-// What shatter reads from, whatever lies behind: a folder of safetensors files now; GGUF files and
-// shards that arrive from a network later.
+// What shatter reads from, whatever lies behind: a folder of safetensors files, a GGUF file, or
+// later shards that arrive from a network.
 class TensorSource {
  public:
   struct Tensor {
@@ -45,6 +45,8 @@ class TensorSource {
   virtual const Json& config() const = 0;
   virtual std::string_view config_text() const = 0;
   virtual std::string name() const = 0;  // for messages: the folder's path
+  // What people should know about the source, a line each.
+  virtual std::vector<std::string> notes() const { return {}; }
   // Verbatim content of tokenizer.json, tokenizer_config.json, chat_template.jinja,
   // generation_config.json, special_tokens_map.json; nothing when absent.
   virtual Result<std::optional<std::string>> companion(std::string_view file_name) const = 0;

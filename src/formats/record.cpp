@@ -85,7 +85,7 @@ Result<Segment> read_segment(const Json& json, uint64_t record_bytes) {
   SMOE_TRY(const std::string format_name, text(json, "format"));
   SMOE_TRY(const std::string layout, text(json, "layout"));
   const auto format = format_named(format_name);
-  if (!format || layout != kTiles16)
+  if (!format || !info(*format).computed || layout != kTiles16)
     return Error{Code::kUnsupported, "record: segment " + json_quote(segment.name) + " is " +
                                          json_quote(format_name) + " in " + json_quote(layout) +
                                          ", which this build does not know"};

@@ -114,7 +114,8 @@ Result<ScoutTensor> read_tensor(const Json& json) {
   tensor.name = text("name");
   const auto format = format_named(text("format"));
   const std::string_view layout = text("layout");
-  if (!format || (layout != name_of(Layout::kRows) && layout != name_of(Layout::kTiles16)))
+  if (!format || !info(*format).computed ||
+      (layout != name_of(Layout::kRows) && layout != name_of(Layout::kTiles16)))
     return Error{Code::kUnsupported, "tensor " + json_quote(tensor.name) + " is " +
                                          json_quote(text("format")) + " in " + json_quote(layout) +
                                          ", which this build does not know"};

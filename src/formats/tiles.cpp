@@ -12,16 +12,20 @@
 #include "base/check.h"
 #include "base/floats.h"
 #include "base/units.h"
+#include "formats/block_tiles.h"
+#include "formats/dequantize.h"
+#include "formats/quantize.h"
 
 namespace smoe {
 namespace {
 
 constexpr uint32_t kScaleBlock = 128;  // rows and columns that share one scale of an FP8 checkpoint
-constexpr uint32_t kQ8Block = 32;
-constexpr size_t kVectorBytes = 64;  // 16 rows of four bytes
+constexpr size_t kVectorBytes = 64;    // 16 rows of four bytes
 
 uint64_t row_bytes(const RowMajor& source) {
-  return uint64_t{source.cols} * bytes_of(source.dtype);
+  const auto bytes = row_bytes(source.dtype, source.cols);
+  SMOE_CHECK(bytes.has_value());  // whoever listed the tensor has divided it into blocks
+  return *bytes;
 }
 
 const std::byte* row_data(const RowMajor& source, uint32_t row) {
@@ -106,8 +110,13 @@ bool row_is_finite(const RowMajor& source, uint32_t row) {
       return all_finite<uint16_t>(data, source.cols, 0x7c00U);
     case DType::kBF16:
       return all_finite<uint16_t>(data, source.cols, 0x7f80U);
-    default:
+    case DType::kF8E4M3:
       return f8_row_is_finite(source, row);
+    default: {  // blocks: a code is a number whatever it is, but a scale may be none
+      std::vector<float> values(source.cols);
+      read_row(source, row, values);
+      return all_finite(values);
+    }
   }
 }
 
@@ -138,50 +147,20 @@ void pack_f32_row(std::span<const float> values, uint32_t lane, std::byte* tile)
   for (size_t k = 0; k < values.size(); ++k) store(tile + k * kVectorBytes + lane * 4, values[k]);
 }
 
-// Half away from zero, as ggml rounds, without a library call for each weight.
-int8_t round_away(float value) {
-  const auto whole = static_cast<int32_t>(value);
-  const float rest = value - static_cast<float>(whole);  // exact
-  return static_cast<int8_t>(whole + (rest >= 0.5F ? 1 : 0) - (rest <= -0.5F ? 1 : 0));
-}
-
-// Fails by returning false when the scale passes the largest fp16.
-bool quantize_block(std::span<const float, kQ8Block> values, uint16_t& scale,
-                    std::array<int8_t, kQ8Block>& quants) {
-  float largest = 0;
-  for (const float value : values) largest = std::max(largest, std::abs(value));
-  const float step = largest / 127;
-  scale = float_to_f16(step);
-  float inverse = step != 0 ? 1 / step : 0;
-  // A step below 2^-128 has no finite inverse; its fp16 scale is zero, whatever the codes.
-  if (!std::isfinite(inverse)) inverse = 0;
-  for (uint32_t k = 0; k < kQ8Block; ++k) quants[k] = round_away(values[k] * inverse);
-  return std::isfinite(f16_to_float(scale));
-}
-
-Status pack_q8_row(std::span<const float> values, uint32_t row, uint32_t lane, std::byte* tile) {
-  const FormatInfo& format = info(Format::kQ8_0);
-  std::array<int8_t, kQ8Block> quants{};
-  for (size_t block = 0; block * kQ8Block < values.size(); ++block) {
-    const auto weights = values.subspan(block * kQ8Block).first<kQ8Block>();
-    std::byte* unit = tile + block / 2 * format.unit_bytes;
-    const size_t half = block % 2;
-    uint16_t scale = 0;
-    if (!quantize_block(weights, scale, quants))
-      return Error{Code::kNumeric, "row " + std::to_string(row) + ", column " +
-                                       std::to_string(block * kQ8Block) +
-                                       ": a weight is too large for q8_0 (its scale passes 65504)"};
-    store(unit + half * 32 + lane * 2, scale);
-    std::byte* to = unit + kVectorBytes + half * 512 + lane * 4;
-    for (uint32_t group = 0; group < kQ8Block / 4; ++group)
-      std::memcpy(to + group * kVectorBytes, quants.data() + size_t{group} * 4, 4);
-  }
+Status pack_quantized_row(std::span<const float> values, Format target, uint32_t row, uint32_t lane,
+                          std::span<std::byte> tile) {
+  const DType dtype = info(target).source;
+  std::vector<std::byte> blocks(*row_bytes(dtype, values.size()));
+  if (Status status = quantize_row(dtype, values, {}, blocks); !status)
+    return std::move(status).error().in("row " + std::to_string(row));
+  pack_block_row(target, blocks, lane, tile);
   return {};
 }
 
 Status check_types(const RowMajor& source, Format target) {
   const auto exact = exact_format(source.dtype);
-  if (!exact || (target != *exact && target != Format::kF32 && target != Format::kQ8_0))
+  const bool quantizes = can_quantize_to(info(target).source) && !is_block(source.dtype);
+  if (!exact || (target != *exact && target != Format::kF32 && !quantizes))
     return Error{Code::kUnsupported, "cannot store " + std::string(name_of(source.dtype)) +
                                          " weights as " + std::string(info(target).name)};
   if (source.cols % info(target).block_k != 0)
@@ -199,13 +178,6 @@ Status check_types(const RowMajor& source, Format target) {
   return {};
 }
 
-template <class Convert>
-void convert_row(const std::byte* data, std::span<float> out, Convert convert) {
-  using Code = typename decltype(convert)::Code;
-  for (size_t k = 0; k < out.size(); ++k)
-    out[k] = convert.to_float(load<Code>(data + k * sizeof(Code)));
-}
-
 struct FromF32 {
   using Code = float;
   static float to_float(float value) { return value; }
@@ -218,17 +190,9 @@ struct FromBF16 {
   using Code = uint16_t;
   static float to_float(uint16_t code) { return bf16_to_float(code); }
 };
-constexpr std::array<float, 256> e4m3_values() {
-  std::array<float, 256> values{};
-  for (unsigned code = 0; code < values.size(); ++code)
-    values[code] = e4m3_to_float(static_cast<uint8_t>(code));
-  return values;
-}
-
-struct FromE4M3 {  // a table: ten times as fast as taking each code apart
+struct FromE4M3 {
   using Code = uint8_t;
-  static constexpr std::array<float, 256> kValues = e4m3_values();
-  static float to_float(uint8_t code) { return kValues[code]; }
+  static float to_float(uint8_t code) { return e4m3_to_float(code); }
 };
 
 // Where the codes of one lane lie: four bytes in every vector of 64.
@@ -239,45 +203,37 @@ float lane_value(const std::byte* lane, size_t k, Convert convert) {
   return convert.to_float(load<Code>(lane + k / kCodes * kVectorBytes + k % kCodes * sizeof(Code)));
 }
 
+// Block by block, because a step may not allocate and looks its embeddings up with this.
+void unpack_blocks(Format format, std::span<const std::byte> tile, uint32_t lane,
+                   std::span<float> out) {
+  const DType dtype = info(format).source;
+  const Block block = block_of(dtype);
+  std::array<std::byte, 256> buffer;
+  const auto bytes = std::span(buffer).first(block.bytes);
+  for (size_t index = 0; index * block.weights < out.size(); ++index) {
+    unpack_block(format, tile, lane, index, bytes);
+    dequantize_row(dtype, bytes, out.subspan(index * block.weights, block.weights));
+  }
+}
+
 }  // namespace
 
 std::optional<Format> exact_format(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return Format::kF32;
-    case DType::kF16:
-      return Format::kF16;
-    case DType::kBF16:
-      return Format::kBF16;
-    case DType::kF8E4M3:
-      return Format::kF8E4M3;
-    default:
-      return std::nullopt;
-  }
+  for (size_t i = 0; i < kFormats; ++i)
+    if (info(static_cast<Format>(i)).source == dtype) return static_cast<Format>(i);
+  return std::nullopt;
 }
 
 void read_row(const RowMajor& source, uint32_t row, std::span<float> out) {
   SMOE_CHECK(row < source.rows && out.size() == source.cols);
   SMOE_CHECK(source.data.size() == source.rows * row_bytes(source));
-  const std::byte* data = row_data(source, row);
-  switch (source.dtype) {
-    case DType::kF32:
-      return convert_row(data, out, FromF32());
-    case DType::kF16:
-      return convert_row(data, out, FromF16());
-    case DType::kBF16:
-      return convert_row(data, out, FromBF16());
-    case DType::kF8E4M3:
-      convert_row(data, out, FromE4M3());
-      for (uint32_t block = 0; block < scale_columns(source); ++block) {
-        const float scale = scale_at(source, row, block);
-        const size_t first = size_t{block} * kScaleBlock;
-        for (float& value : out.subspan(first, std::min<size_t>(kScaleBlock, out.size() - first)))
-          value *= scale;
-      }
-      return;
-    default:
-      SMOE_CHECK(exact_format(source.dtype));  // the caller asks exact_format first
+  dequantize_row(source.dtype, {row_data(source, row), row_bytes(source)}, out);
+  if (source.dtype != DType::kF8E4M3) return;
+  for (uint32_t block = 0; block < scale_columns(source); ++block) {
+    const float scale = scale_at(source, row, block);
+    const size_t first = size_t{block} * kScaleBlock;
+    for (float& value : out.subspan(first, std::min<size_t>(kScaleBlock, out.size() - first)))
+      value *= scale;
   }
 }
 
@@ -296,12 +252,17 @@ Status pack_tile(const RowMajor& source, Format target, uint32_t tile, std::span
     if (!row_is_finite(source, row)) return locate(source, row);
     if (target == Format::kF8E4M3) {
       pack_f8_row(source, row, lane, out.data());
+    } else if (exact && is_block(source.dtype)) {
+      pack_block_row(target, {row_data(source, row), row_bytes(source)}, lane, out);
     } else if (exact) {
       pack_exact_row(source, row, out.data() + size_t{lane} * 4);
     } else {
       read_row(source, row, values);
-      if (target == Format::kQ8_0) SMOE_DO(pack_q8_row(values, row, lane, out.data()));
-      if (target == Format::kF32) pack_f32_row(values, lane, out.data());
+      if (target == Format::kF32) {
+        pack_f32_row(values, lane, out.data());
+      } else {
+        SMOE_DO(pack_quantized_row(values, target, row, lane, out));
+      }
     }
   }
   return {};
@@ -310,6 +271,7 @@ Status pack_tile(const RowMajor& source, Format target, uint32_t tile, std::span
 void unpack_row(Format format, std::span<const std::byte> tile, uint32_t lane,
                 std::span<float> out) {
   SMOE_CHECK(lane < kTileRows && tile.size() == tile_bytes(format, out.size()));
+  if (is_block_format(format)) return unpack_blocks(format, tile, lane, out);
   const FormatInfo& units = info(format);
   for (size_t k = 0; k < out.size(); ++k) {
     const std::byte* unit = tile.data() + k / units.unit_k * units.unit_bytes;
@@ -324,19 +286,12 @@ void unpack_row(Format format, std::span<const std::byte> tile, uint32_t lane,
       case Format::kBF16:
         out[k] = lane_value(unit + size_t{lane} * 4, inside, FromBF16());
         break;
-      case Format::kQ8_0: {
-        const size_t half = inside / kQ8Block;
-        const size_t in_block = inside % kQ8Block;
-        const std::byte* at = unit + kVectorBytes + half * 512 + in_block / 4 * kVectorBytes +
-                              size_t{lane} * 4 + in_block % 4;
-        out[k] = f16_to_float(load<uint16_t>(unit + half * 32 + size_t{lane} * 2)) *
-                 static_cast<float>(load<int8_t>(at));
-        break;
-      }
       case Format::kF8E4M3:
         out[k] = lane_value(unit + kVectorBytes + size_t{lane} * 4, inside, FromE4M3()) *
                  load<float>(unit + size_t{lane} * 4);
         break;
+      default:
+        SMOE_CHECK(false);  // blocks
     }
   }
 }

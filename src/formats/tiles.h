@@ -21,11 +21,13 @@ struct RowMajor {
   std::span<const float> scales;
 };
 
-// The format that keeps every bit of a source type: F32, F16, BF16, F8E4M3. Nothing for others.
+// The format that keeps every bit of a source type: F32, F16, BF16, F8E4M3, blocks. Nothing for
+// others.
 std::optional<Format> exact_format(DType dtype);
 
 // Writes tile `tile` (rows 16*tile .. +16) to `out` (tile_bytes long). The target is either the
-// exact format of the source, F32 for any float source, or Q8_0 from any float source. Fails:
+// exact format of the source, F32, or from a source that is no block one that quantize_row makes:
+// nothing is quantised twice. Fails:
 // kNumeric when a weight or a scale is NaN or infinite (naming row and column); kUnsupported for
 // another pair of types.
 Status pack_tile(const RowMajor& source, Format target, uint32_t tile, std::span<std::byte> out);

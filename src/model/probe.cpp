@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "base/units.h"
+#include "formats/block_format.h"
+#include "formats/tiles.h"
 #include "model/naming.h"
 
 namespace smoe {
@@ -165,21 +167,16 @@ class Checker {
   }
 
   Status check_type(const Tensor& tensor, const TensorNeed& need) const {
-    switch (tensor.dtype) {
-      case DType::kF32:
-      case DType::kF16:
-      case DType::kBF16:
-        return {};
-      case DType::kF8E4M3:
-        if (!need.vector) return check_scales(tensor);
-        break;
-      default:
-        break;
-    }
+    const auto format = exact_format(tensor.dtype);
+    const bool is_float =
+        tensor.dtype == DType::kF32 || tensor.dtype == DType::kF16 || tensor.dtype == DType::kBF16;
+    if (is_float) return {};
+    if (!need.vector && tensor.dtype == DType::kF8E4M3) return check_scales(tensor);
+    if (!need.vector && format && info(*format).computed) return {};
     return Error{Code::kUnsupported,
-                 fmt::format("{}: is {}, this build reads F32, F16, BF16 and, for matrices, "
-                             "F8_E4M3",
-                             tensor.name, name_of(tensor.dtype))};
+                 fmt::format("{}: is {}, this build computes with {}", tensor.name,
+                             name_of(tensor.dtype),
+                             need.vector ? "f32, f16, bf16" : computed_formats())};
   }
 
   // Trap: without its scales an FP8 weight is hundreds of times too large. The block's size is the

@@ -57,6 +57,8 @@ class FormatChoice {
     SMOE_CHECK(exact.has_value());
     // Trap: a router below its source's precision picks other experts.
     if (quant_ == Quant::kExact || is_router(need.role)) return *exact;
+    // What is quantised stays as it is: twice would lose more than once.
+    if (is_block(dtype)) return *exact;
     if (need.cols % info(Format::kQ8_0).block_k == 0) return Format::kQ8_0;
     notes_.push_back(fmt::format("{} stays {}: its rows of {} do not fill blocks of {}", name,
                                  info(*exact).name, need.cols, info(Format::kQ8_0).block_k));

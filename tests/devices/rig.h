@@ -143,8 +143,7 @@ inline DType source_of(Format format) {
       return DType::kBF16;
     case Format::kF8E4M3:
       return DType::kF8E4M3;
-    case Format::kF32:
-    case Format::kQ8_0:
+    default:
       break;
   }
   return DType::kF32;

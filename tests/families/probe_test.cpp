@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "families/reading.h"
+#include "formats/block_format.h"
 
 namespace smoe {
 namespace {
@@ -129,9 +130,8 @@ TEST(Tensors, OfOtherTypesAreRefused) {
     tensor->dtype = dtype;
     tensor->data.assign(8 * 32 * bytes_of(dtype), std::byte{0});
     EXPECT_EQ(refusal(checkpoint), "unsupported: F: model.layers.1.mlp.gate.weight: is " +
-                                       std::string(name_of(dtype)) +
-                                       ", this build reads F32, F16, BF16 and, for matrices, "
-                                       "F8_E4M3");
+                                       std::string(name_of(dtype)) + ", this build computes with " +
+                                       computed_formats());
   }
 }
 

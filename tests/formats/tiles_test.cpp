@@ -255,7 +255,7 @@ TEST(PackTile, RefusesScalesThatAreNoNumbersAndSaysWhere) {
 
   Matrix large{DType::kF32, 1, 32, std::vector<std::byte>(128), {}};
   large.set(0, 0, 9e6F);
-  EXPECT_THAT(pack(large, Format::kQ8_0, 0).error().message, HasSubstr("too large for q8_0"));
+  EXPECT_THAT(pack(large, Format::kQ8_0, 0).error().message, HasSubstr("too large for Q8_0"));
 }
 
 // traps 33: the number of scales must be that of the blocks, partial ones included.
