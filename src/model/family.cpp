@@ -9,7 +9,7 @@ std::string_view config_key(const Family& family, Fact fact) {
   for (const auto rules : {family.fields, family.common_fields})
     for (const FieldRule& rule : rules)
       if (rule.fact == fact) return rule.keys[0];
-  return "(no key)";
+  return kNoKey;
 }
 
 std::string SourceModel::source_name(Role role, uint32_t layer, uint32_t expert) const {

@@ -93,7 +93,9 @@ struct Family {
   std::span<const TensorRule> tensors;
 };
 
-// The first spelling of the key that fills `fact`, for messages.
+// The first spelling of the key that fills `fact`; kNoKey for a fact that the family has no key
+// for.
+inline constexpr std::string_view kNoKey = "(no key)";
 std::string_view config_key(const Family& family, Fact fact);
 
 // A checkpoint, understood: its spec and the source tensor behind each role.

@@ -67,11 +67,15 @@ std::string tensor_name(std::string_view pattern, uint32_t layer, uint32_t exper
   return name;
 }
 
-std::optional<TensorPlace> place_of(const Family& family, std::string_view name) {
-  for (const auto rules : {family.tensors, family.common_tensors})
-    for (const TensorRule& rule : rules)
-      if (const auto place = match(rule, name)) return place;
+std::optional<TensorPlace> place_of(std::span<const TensorRule> rules, std::string_view name) {
+  for (const TensorRule& rule : rules)
+    if (const auto place = match(rule, name)) return place;
   return std::nullopt;
+}
+
+std::optional<TensorPlace> place_of(const Family& family, std::string_view name) {
+  const auto place = place_of(family.tensors, name);
+  return place ? place : place_of(family.common_tensors, name);
 }
 
 }  // namespace smoe

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,7 @@ std::string tensor_name(std::string_view pattern, uint32_t layer, uint32_t exper
 // What a tensor of this name is; nothing for a name that the family does not have. Numbers are
 // plain decimals: "layers.01" is no layer.
 std::optional<TensorPlace> place_of(const Family& family, std::string_view name);
+std::optional<TensorPlace> place_of(std::span<const TensorRule> rules, std::string_view name);
 
 // Block-scaled FP8: the tensor that holds a weight's scales.
 inline constexpr std::string_view kScaleSuffix = "_scale_inv";

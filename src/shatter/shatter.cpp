@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/thread_pool.h"
 #include "base/units.h"
+#include "families/gguf_checkpoint.h"
 #include "formats/checkpoint.h"
 #include "model/naming.h"
 #include "shatter/model_folder.h"
@@ -47,6 +48,19 @@ Result<std::vector<Companion>> companions_of(const TensorSource& source) {
   return companions;
 }
 
+// Whether a change of the file `path` is a change of the checkpoint. Other models may lie beside a
+// GGUF file; parts of one have the same name up to "-00001-of-0000N.gguf".
+bool belongs_to(const fs::path& checkpoint, const fs::path& path) {
+  if (checkpoint.extension() != ".gguf")
+    return path.extension() == ".safetensors" || path.extension() == ".json";
+  constexpr std::string_view kPart = "-00001-of-00001.gguf";
+  const std::string own = checkpoint.filename().string();
+  const std::string other = path.filename().string();
+  const size_t stem = own.size() - std::min(own.size(), kPart.size());
+  return other == own || (other.size() == own.size() && other.ends_with(".gguf") && stem > 0 &&
+                          other.compare(0, stem, own, 0, stem) == 0);
+}
+
 // A cheap witness that nobody has touched the checkpoint: names, sizes and times of its files.
 uint64_t stamp_of(const fs::path& checkpoint) {
   std::error_code failed;
@@ -55,7 +69,7 @@ uint64_t stamp_of(const fs::path& checkpoint) {
   uint64_t sum = 0;  // the order of a directory's entries means nothing
   for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
     const fs::path& path = entry->path();
-    if (path.extension() != ".safetensors" && path.extension() != ".json") continue;
+    if (!belongs_to(checkpoint, path)) continue;
     std::error_code gone;  // shows in the sum
     const uint64_t bytes = entry->file_size(gone);
     const auto changed = entry->last_write_time(gone).time_since_epoch().count();
@@ -169,7 +183,7 @@ class Shattering {
   // Bytes of two states of a checkpoint make a model that loads and is wrong.
   Status check_source() {
     if (stamp_of(checkpoint_) == stamp_) {
-      const auto again = open_checkpoint(checkpoint_);
+      const auto again = open_source(checkpoint_);
       if (again && (*again)->identity() == source_.identity()) return {};
     }
     std::error_code ignored;
@@ -240,10 +254,11 @@ Status check_space(const fs::path& model, uint64_t bytes) {
 
 Status run(const fs::path& checkpoint, const fs::path& model, const ShatterOptions& options,
            ShatterReport& report) {
-  SMOE_TRY(const std::unique_ptr<TensorSource> source, open_checkpoint(checkpoint));
+  SMOE_TRY(const std::unique_ptr<TensorSource> source, open_source(checkpoint));
   SMOE_TRY(ShatterPlan plan, plan_shatter(*source, options.quant));
   SMOE_TRY(std::vector<Companion> companions, companions_of(*source));
-  report.notes = plan.notes;
+  report.notes = source->notes();
+  report.notes.insert(report.notes.end(), plan.notes.begin(), plan.notes.end());
   if (!source->companion("tokenizer.json").value_or(std::nullopt))
     report.notes.push_back("no tokenizer.json: the model answers to tokens, not to text");
 

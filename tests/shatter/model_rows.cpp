@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "families/find.h"
+#include "families/gguf_checkpoint.h"
 #include "formats/tiles.h"
 #include "shatter/pack.h"
 
@@ -47,7 +48,7 @@ std::vector<float> unpack(Format format, uint32_t rows, uint32_t cols, uint64_t 
 
 ModelRows::ModelRows(const std::filesystem::path& checkpoint, const std::filesystem::path& model)
     : model_(model),
-      checkpoint_(must(open_checkpoint(checkpoint))),
+      checkpoint_(must(open_source(checkpoint))),
       source_model_(must(read_source_model(*checkpoint_))),
       scout_(std::make_unique<ScoutFile>(must(ScoutFile::open(model / "scout.safetensors")))) {}
 
