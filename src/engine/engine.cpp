@@ -156,7 +156,10 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(const fs::path& folder,
   if (!engine->files_.vault.empty()) {
     StreamerOptions stream;
     stream.slots = plan.slots;
+    stream.io = options.io;
     stream.readers = options.readers;
+    stream.eviction = options.eviction;
+    stream.observer = options.observer;
     stream.verify = options.verify;
     stream.direct = options.direct;
     SMOE_TRY(engine->streamer_, Streamer::open(engine->files_.vault, stream));
@@ -165,6 +168,7 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(const fs::path& folder,
   }
   SMOE_TRY(engine->kv_, KvCache::open(spec, {plan.context, options.sequences}, device));
   SMOE_DO(Scratch::allocate(spec, plan.prompt_chunk, device, engine->scratch_));
+  engine->scratch_.routing.summarize = engine->streamer_ && engine->streamer_->wants_router();
   SMOE_DO(device.reserve(Scratch::limits_for(spec, plan.prompt_chunk, plan.context)));
 
   Step::Parts parts;

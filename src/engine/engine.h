@@ -33,8 +33,11 @@ struct EngineOptions {
   uint32_t sequences = 1;                // that may be open at once
   bool bets = false;
   Verify verify = Verify::kFirst;
-  unsigned readers = 4;
+  IoEngine io = IoEngine::kAuto;
+  EvictionPolicy eviction = EvictionPolicy::kFitted;
+  unsigned readers = 4;  // reads under way at once
   bool direct = true;
+  VisitObserver* observer = nullptr;  // sees what each step demands; outlives the engine
 };
 
 inline constexpr uint32_t kDefaultContext = 4096;

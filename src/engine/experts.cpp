@@ -42,7 +42,7 @@ Result<std::unique_ptr<LocalExperts>> LocalExperts::open(std::span<const VaultFi
 void LocalExperts::demand(uint32_t layer, const Routing& routing) {
   keys_.clear();
   for (const Routing::Member& member : routing.members) keys_.push_back(key_of(layer, member));
-  streamer_.demand(keys_);
+  streamer_.demand(keys_, routing.numbers());
 }
 
 void LocalExperts::bet(uint32_t layer, const Routing& routing) {

@@ -69,7 +69,35 @@ void group_by_expert(uint32_t tokens, uint32_t experts, Routing& routing, Router
   }
 }
 
+// What is known of all experts, chosen or not, whatever the rule by which they are chosen.
+void summarize(std::span<const float> logits, Routing& routing, RouterWork& work) {
+  const size_t experts = work.order.size();
+  routing.probabilities.assign(experts, 0.0F);
+  routing.ranks.resize(experts);
+  for (size_t begin = 0; begin < logits.size(); begin += experts) {
+    const auto row = logits.subspan(begin, experts);
+    const float top = *std::max_element(row.begin(), row.end());
+    float sum = 0;
+    for (const float logit : row) sum += std::exp(logit - top);
+    for (size_t i = 0; i < experts; ++i) routing.probabilities[i] += std::exp(row[i] - top) / sum;
+  }
+  std::iota(work.order.begin(), work.order.end(), uint16_t{0});
+  std::sort(work.order.begin(), work.order.end(), [&](uint16_t a, uint16_t b) {
+    const float of_a = routing.probabilities[a];
+    const float of_b = routing.probabilities[b];
+    return of_a != of_b ? of_a > of_b : a < b;
+  });
+  for (size_t rank = 0; rank < experts; ++rank)
+    routing.ranks[work.order[rank]] = static_cast<uint16_t>(rank);
+}
+
 }  // namespace
+
+RouterNumbers Routing::numbers() const {
+  if (!summarize) return {};
+  const size_t tokens = experts.size() / active;
+  return {probabilities, ranks, static_cast<uint32_t>(tokens), active};
+}
 
 void Routing::reserve(uint32_t tokens, uint32_t active_experts, uint32_t experts_of_layer) {
   const size_t choices = size_t{tokens} * active_experts;
@@ -78,6 +106,8 @@ void Routing::reserve(uint32_t tokens, uint32_t active_experts, uint32_t experts
   member_rows.reserve(choices);
   member_weights.reserve(choices);
   members.reserve(experts_of_layer);
+  probabilities.reserve(experts_of_layer);
+  ranks.reserve(experts_of_layer);
 }
 
 Status route(const FfnSpec& ffn, std::span<const float> logits, Routing& routing,
@@ -103,6 +133,7 @@ Status route(const FfnSpec& ffn, std::span<const float> logits, Routing& routing
     weigh(ffn.router, row, chosen, weights);
   }
   group_by_expert(tokens, ffn.experts, routing, work);
+  if (routing.summarize) summarize(logits, routing, work);
   return {};
 }
 

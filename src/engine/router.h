@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "model/spec.h"
+#include "stream/layer_visit.h"
 
 namespace smoe {
 
@@ -29,12 +30,21 @@ struct Routing {
   std::vector<uint32_t> member_rows;
   std::vector<float> member_weights;
 
+  // Filled in where `summarize` asks for it: for each expert of the layer the softmax of its
+  // logits, summed over the tokens, and its rank by that.
+  bool summarize = false;
+  std::vector<float> probabilities;
+  std::vector<uint16_t> ranks;
+
   std::span<const uint32_t> rows_of(const Member& member) const {
     return std::span(member_rows).subspan(member.begin, member.count);
   }
   std::span<const float> weights_of(const Member& member) const {
     return std::span(member_weights).subspan(member.begin, member.count);
   }
+
+  // What the streamer may know of it; nothing without `summarize`.
+  RouterNumbers numbers() const;
 
   void reserve(uint32_t tokens, uint32_t active_experts, uint32_t experts_of_layer);
 };

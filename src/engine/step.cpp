@@ -61,6 +61,7 @@ Status Step::forward(Batch batch, StepSink& sink) {
     SMOE_DO(parts_.scout->wait_for_layer(layer));
     show_hidden(layer, rows(scratch.hidden, parts_.spec->width), sink);
     set_angles(parts_.spec->layers[layer].rope, batch);
+    bet_on(layer);
     attention(layer);
     SMOE_DO(check_rows(layer, "attention", rows(scratch.hidden, parts_.spec->width)));
     SMOE_DO(feed_forward(layer));
@@ -218,8 +219,10 @@ Status Step::routed(uint32_t layer) {
   return {};
 }
 
-// The next layer's router, asked about this layer's hidden state, names most of the experts that it
-// will choose (the residual stream changes little from layer to layer).
+// A layer's router, asked about the hidden state as it is before the layer's attention, names most
+// of the experts that it will choose (the residual stream changes little); before the experts of
+// the layer below it is right less often, but its reads begin earlier. So it is asked twice, and
+// the second answer replaces what has not begun.
 void Step::bet_on(uint32_t layer) {
   if (!parts_.bets || checked_ || tokens_ > kMostTokensToBetFor) return;
   if (layer >= parts_.spec->layers.size() || !parts_.scout->has_layer(layer)) return;

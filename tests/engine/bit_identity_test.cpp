@@ -1,5 +1,5 @@
 // The invariant: the same logit bits for every ring size, thread count, prompt chunk, bet setting,
-// batch composition, and for reused or recomputed prefixes. N4.
+// read engine, eviction policy, batch composition, and for reused or recomputed prefixes. N4.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -58,6 +58,25 @@ TEST_P(BitIdentity, HoldsForEveryRingThreadsChunkAndBets) {
           ASSERT_EQ(bits(settings), expected) << "ring " << slots << ", threads " << threads
                                               << ", chunk " << chunk << ", bets " << bets;
         }
+      }
+    }
+  }
+}
+
+TEST_P(BitIdentity, HoldsForEveryReadEngineAndEvictionPolicy) {
+  const std::vector<uint32_t> expected = bits({});
+  for (const IoEngine io : {IoEngine::kAuto, IoEngine::kPread, IoEngine::kBuffered}) {
+    for (const EvictionPolicy policy :
+         {EvictionPolicy::kLru, EvictionPolicy::kRates, EvictionPolicy::kFitted}) {
+      for (const uint32_t slots : {2U, GetParam().records / 2}) {
+        EngineSettings settings;
+        settings.options.ring_slots = slots;
+        settings.options.prompt_chunk = slots == 2 ? 7 : 1;
+        settings.options.io = io;
+        settings.options.eviction = policy;
+        settings.options.bets = slots > 2;
+        ASSERT_EQ(bits(settings), expected)
+            << "ring " << slots << ", engine " << static_cast<int>(io) << ", " << name_of(policy);
       }
     }
   }

@@ -115,5 +115,29 @@ TEST(Router, RefusesLogitsThatAreNotFinite) {
   }
 }
 
+TEST(RouterSummary, AddsTheTokensProbabilitiesAndRanksAllExperts) {
+  const std::vector<float> logits = {0.5F, 2.0F, -1.0F, 1.0F, 3.0F, 0.0F, 0.0F, 0.0F};
+  Routing routing;
+  routing.summarize = true;
+  RouterWork work;
+  ASSERT_TRUE(route(experts(4, 2, Score::kTopKThenSoftmax, true), logits, routing, work));
+  const RouterNumbers numbers = routing.numbers();
+  EXPECT_EQ(numbers.tokens, 2U);
+  EXPECT_EQ(numbers.active, 2U);
+  const double first = std::exp(0.5) + std::exp(2.0) + std::exp(-1.0) + std::exp(1.0);
+  const double second = std::exp(3.0) + 3;
+  EXPECT_NEAR(numbers.probabilities[0], std::exp(0.5) / first + std::exp(3.0) / second, 1e-6);
+  EXPECT_NEAR(numbers.probabilities[2], std::exp(-1.0) / first + 1 / second, 1e-6);
+  EXPECT_EQ(std::vector<uint16_t>(numbers.ranks.begin(), numbers.ranks.end()),
+            (std::vector<uint16_t>{0, 1, 3, 2}));
+}
+
+TEST(RouterSummary, IsEmptyWhereNobodyAsksForIt) {
+  const auto [routing, work] =
+      routed(experts(4, 2, Score::kTopKThenSoftmax, true), {0.5F, 2.0F, -1.0F, 1.0F});
+  EXPECT_TRUE(routing.numbers().probabilities.empty());
+  EXPECT_TRUE(routing.numbers().ranks.empty());
+}
+
 }  // namespace
 }  // namespace smoe

@@ -130,12 +130,12 @@ TEST(BufferedEngine, ReadsThroughThePageCacheWithThreads) {
 // Larger than a piece of registered memory, so that some records lie over a seam.
 TEST(Uring, ReadsRecordsOnBothSidesOfASeamInRegisteredMemory) {
   TestVault vault;
-  vault.add_layer(0, 9, 1664);  // 31.7 MiB each
+  vault.add_layer(0, 6, 1024);  // 12 MiB each
   StreamerOptions options = with_engine(here() ? IoEngine::kUring : IoEngine::kPread);
-  options.slots = {9};
+  options.slots = {6};
   const auto streamer = test::opened(vault, options);
-  take_all(*streamer, vault, experts(0, 0, 9));
-  EXPECT_EQ(streamer->stats().reads, 9U);
+  take_all(*streamer, vault, experts(0, 0, 6));
+  EXPECT_EQ(streamer->stats().reads, 6U);
 }
 
 SMOE_FOR_EVERY_ENGINE(Closing);
