@@ -102,11 +102,14 @@ void RingStreamer::find_slot(uint32_t record) {
   demands_.set_waiting(record);
 }
 
-// Nothing is given up for a read that could not start yet: until then more of the layer's residents
-// have been computed, and the choice is larger.
+// Nothing is given up for a read that could not start soon: until then more of the layer's
+// residents have been computed, and the choice is larger. (Replaying traces, a ring of 6 % of the
+// records loses 1.6 to 3 points of its hits when all eight demands of a layer hold slots at once.)
+// The spare ones keep the disk busy while the step takes note of what has ended.
 Ring::Place RingStreamer::place_for(uint32_t record) {
-  if (demands_.reading() > readers_ && !ring_->has_free_slot(catalog_->size_class(record)))
-    return {};
+  constexpr size_t kSpare = 2;
+  const bool free = ring_->has_free_slot(catalog_->size_class(record));
+  if (!free && demands_.reading() > readers_ + kSpare) return {};
   return ring_->take_for_demand(record);
 }
 

@@ -224,8 +224,7 @@ Status UringReader::probe(VaultFiles& files) {
   io_uring_cqe_seen(queues_.get(), completion);
   if (got <= 0) return refused("a first read", got == 0 ? -EIO : got);
   const size_t compared = std::min(static_cast<size_t>(got), *expected);
-  if (!std::equal(seen.begin(), seen.begin() + static_cast<ptrdiff_t>(compared),
-                  request.into.begin()))
+  if (!std::ranges::equal(seen.first(compared), request.into.first(compared)))
     return Error{Code::kUnsupported, "io_uring: a first read gave other bytes than the file's"};
   return {};
 }

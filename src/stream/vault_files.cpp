@@ -38,7 +38,7 @@ bool direct_reads_work(const File& direct, const File& buffered) {
   const ssize_t expected = pread_once(buffered.descriptor(), 0, wanted);
   const auto compared = static_cast<size_t>(std::max<ssize_t>(0, std::min(got, expected)));
   return expected < 0 ||
-         (compared > 0 && std::equal(seen.begin(), seen.begin() + compared, wanted.begin()));
+         (compared > 0 && std::ranges::equal(seen.first(compared), wanted.first(compared)));
 }
 
 // The answer is the file system's, so one file of each is asked.
