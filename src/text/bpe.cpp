@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <queue>
+#include <span>
 #include <string>
 
 #include "text/byte_token.h"
@@ -21,15 +22,25 @@ constexpr size_t kFewSymbols = 48;
 
 Error corrupt(const std::string& message) { return {Code::kCorrupt, "model BPE: " + message}; }
 
+// A slot of the merge table: 22 bits for each id (kMaxTokenId), 20 for the rank.
+constexpr unsigned kRankBits = 20;
+constexpr uint64_t kRankMask = (uint64_t{1} << kRankBits) - 1;
+constexpr unsigned kIdBits = 22;
+static_assert(kMaxTokenId < (1u << kIdBits));
+constexpr uint64_t kEmptySlot = UINT64_MAX;
+constexpr size_t kMaxMerges = kRankMask;  // the last rank could make a pair look like no pair
+
+// Far enough ahead that a slot has come from memory when it is needed.
+constexpr size_t kPrefetchDistance = 16;
+
 uint64_t pair_of(TokenId left, TokenId right) {
-  return (static_cast<uint64_t>(left) << 32) | static_cast<uint64_t>(right);
+  return (static_cast<uint64_t>(left) << kIdBits) | static_cast<uint64_t>(right);
 }
 
 // A merge that is possible, or was when it was queued.
 struct Candidate {
   uint32_t rank;
   uint32_t position;
-  TokenId result;
 
   // For a priority queue that gives the lowest rank first, then the leftmost.
   friend bool operator<(const Candidate& a, const Candidate& b) {
@@ -46,35 +57,42 @@ struct Symbol {
 
 }  // namespace
 
-void Bpe::MergeTable::reserve(size_t merges) { slots_.assign(std::bit_ceil(merges * 2 + 16), {}); }
+void Bpe::MergeTable::reserve(size_t merges) {
+  slots_.assign(std::bit_ceil(merges * 2 + 16), kEmptySlot);
+}
 
 size_t Bpe::MergeTable::slot_of(uint64_t pair) const {
   const size_t mask = slots_.size() - 1;
   // Multiplication by 2^64 / golden ratio spreads the low bits of both ids over the high ones.
   size_t slot = static_cast<size_t>((pair * 0x9e3779b97f4a7c15u) >> 32) & mask;
-  while (slots_[slot].pair != UINT64_MAX && slots_[slot].pair != pair) slot = (slot + 1) & mask;
+  while (slots_[slot] != kEmptySlot && slots_[slot] >> kRankBits != pair) slot = (slot + 1) & mask;
   return slot;
 }
 
-void Bpe::MergeTable::set(TokenId left, TokenId right, Merge merge) {
+void Bpe::MergeTable::set(TokenId left, TokenId right, uint32_t rank) {
   const uint64_t pair = pair_of(left, right);
-  slots_[slot_of(pair)] = {pair, merge};
+  slots_[slot_of(pair)] = (pair << kRankBits) | rank;
 }
 
-const Bpe::Merge* Bpe::MergeTable::find(TokenId left, TokenId right) const {
-  const Slot& slot = slots_[slot_of(pair_of(left, right))];
-  return slot.pair == UINT64_MAX ? nullptr : &slot.merge;
+void Bpe::MergeTable::prefetch(TokenId left, TokenId right) const {
+  const uint64_t hash = (pair_of(left, right) * 0x9e3779b97f4a7c15u) >> 32;
+  __builtin_prefetch(&slots_[static_cast<size_t>(hash) & (slots_.size() - 1)], 1);
+}
+
+uint32_t Bpe::MergeTable::find(TokenId left, TokenId right) const {
+  const uint64_t slot = slots_[slot_of(pair_of(left, right))];
+  return slot == kEmptySlot ? kNone : static_cast<uint32_t>(slot & kRankMask);
 }
 
 Result<Bpe> Bpe::from_json(const Json& description, std::string_view vocab,
                            std::string_view merges) {
   SMOE_TRY(Vocabulary vocabulary, read_vocabulary(vocab));
   SMOE_TRY(const std::vector<MergeRule> rules, read_merges(merges, vocabulary));
-  return make(description, std::move(vocabulary), rules);
+  return make(description, std::move(vocabulary), PackedArray<MergeRule>(std::span(rules)));
 }
 
 Result<Bpe> Bpe::make(const Json& description, Vocabulary vocabulary,
-                      std::span<const MergeRule> rules) {
+                      PackedArray<MergeRule> rules) {
   Bpe bpe;
   bpe.vocabulary_ = std::move(vocabulary);
   bpe.short_characters_.assign(kShortCharacters, kNone);
@@ -86,9 +104,21 @@ Result<Bpe> Bpe::make(const Json& description, Vocabulary vocabulary,
       bpe.short_characters_[character] = static_cast<uint32_t>(*id);
   }
   SMOE_DO(bpe.read_options(description));
+  if (rules.size() > kMaxMerges)
+    return Error{Code::kUnsupported, "model BPE: " + std::to_string(rules.size()) +
+                                         " merges, at most " + std::to_string(kMaxMerges) +
+                                         " are supported"};
   bpe.merges_.reserve(rules.size());
-  for (uint32_t rank = 0; rank < rules.size(); ++rank)
-    bpe.merges_.set(rules[rank].left, rules[rank].right, {rank, rules[rank].result});
+  bpe.results_.reserve(rules.size());
+  for (uint32_t rank = 0; rank < rules.size(); ++rank) {
+    if (rank + kPrefetchDistance < rules.size()) {
+      const MergeRule later = rules[rank + kPrefetchDistance];
+      bpe.merges_.prefetch(later.left, later.right);
+    }
+    const MergeRule rule = rules[rank];
+    bpe.merges_.set(rule.left, rule.right, rank);
+    bpe.results_.push_back(rule.result);
+  }
   return bpe;
 }
 
@@ -231,31 +261,31 @@ void Bpe::append_characters(std::string_view piece, std::vector<TokenId>& tokens
 
 // Takes the lowest rank again and again; pieces are a handful of characters on average.
 void Bpe::merge_few(std::vector<TokenId>& tokens, size_t begin) const {
-  std::array<const Merge*, kFewSymbols> merges;  // merges[i] joins symbols i and i + 1
+  std::array<uint32_t, kFewSymbols> ranks;  // ranks[i]: of joining symbols i and i + 1
   const auto symbol = tokens.begin() + static_cast<std::ptrdiff_t>(begin);
   size_t count = tokens.size() - begin;
   const auto at = [&](size_t index) -> TokenId& {
     return symbol[static_cast<std::ptrdiff_t>(index)];
   };
   for (size_t index = 0; index + 1 < count; ++index)
-    merges[index] = merges_.find(at(index), at(index + 1));
+    ranks[index] = merges_.find(at(index), at(index + 1));
   for (;;) {
     size_t best = count;
     uint32_t best_rank = kNone;
     for (size_t index = 0; index + 1 < count; ++index) {
-      if (merges[index] == nullptr || merges[index]->rank >= best_rank) continue;
+      if (ranks[index] >= best_rank) continue;
       best = index;
-      best_rank = merges[index]->rank;
+      best_rank = ranks[index];
     }
     if (best == count) break;
-    at(best) = merges[best]->result;
+    at(best) = results_[best_rank];
     --count;
     for (size_t index = best + 1; index < count; ++index) {
       at(index) = at(index + 1);
-      merges[index - 1] = merges[index];
+      ranks[index - 1] = ranks[index];
     }
-    if (best > 0) merges[best - 1] = merges_.find(at(best - 1), at(best));
-    if (best + 1 < count) merges[best] = merges_.find(at(best), at(best + 1));
+    if (best > 0) ranks[best - 1] = merges_.find(at(best - 1), at(best));
+    if (best + 1 < count) ranks[best] = merges_.find(at(best), at(best + 1));
   }
   tokens.resize(begin + count);
 }
@@ -271,14 +301,15 @@ void Bpe::merge_many(std::vector<TokenId>& tokens, size_t begin) const {
                        index + 1 == count ? kNone : index + 1, true});
   std::vector<Candidate> initial;
   initial.reserve(count);
-  for (uint32_t index = 0; index + 1 < count; ++index)
-    if (const Merge* merge = merges_.find(symbols[index].token, symbols[index + 1].token))
-      initial.push_back({merge->rank, index, merge->result});
+  for (uint32_t index = 0; index + 1 < count; ++index) {
+    const uint32_t rank = merges_.find(symbols[index].token, symbols[index + 1].token);
+    if (rank != kNone) initial.push_back({rank, index});
+  }
   std::priority_queue<Candidate> queue(std::less<Candidate>(), std::move(initial));
   const auto offer = [&](uint32_t left) {
     if (left == kNone || symbols[left].next == kNone) return;
-    const Merge* merge = merges_.find(symbols[left].token, symbols[symbols[left].next].token);
-    if (merge != nullptr) queue.push({merge->rank, left, merge->result});
+    const uint32_t rank = merges_.find(symbols[left].token, symbols[symbols[left].next].token);
+    if (rank != kNone) queue.push({rank, left});
   };
   while (!queue.empty()) {
     const Candidate top = queue.top();
@@ -286,9 +317,9 @@ void Bpe::merge_many(std::vector<TokenId>& tokens, size_t begin) const {
     Symbol& left = symbols[top.position];
     if (!left.alive || left.next == kNone) continue;
     Symbol& right = symbols[left.next];
-    const Merge* merge = merges_.find(left.token, right.token);
-    if (merge == nullptr || merge->result != top.result) continue;
-    left.token = top.result;
+    const uint32_t rank = merges_.find(left.token, right.token);
+    if (rank == kNone || results_[rank] != results_[top.rank]) continue;
+    left.token = results_[rank];
     right.alive = false;
     left.next = right.next;
     if (right.next != kNone) symbols[right.next].previous = top.position;

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "base/token.h"
+#include "text/packed_array.h"
 #include "text/vocabulary.h"
 
 namespace smoe {
@@ -30,7 +30,7 @@ class Bpe {
   };
   // The same from tables that have been read before; `rules` by rank.
   static Result<Bpe> make(const Json& description, Vocabulary vocabulary,
-                          std::span<const MergeRule> rules);
+                          PackedArray<MergeRule> rules);
   // The merges of a tokenizer.json, by rank.
   static Result<std::vector<MergeRule>> read_merges(std::string_view json,
                                                     const Vocabulary& vocabulary);
@@ -47,24 +47,20 @@ class Bpe {
   bool covers_all_bytes() const;
 
  private:
-  struct Merge {
-    uint32_t rank;
-    TokenId result;
-  };
-  // Pairs of neighbours in an open-addressing table.
+  // Pairs of neighbours in an open-addressing table, one 64-bit word each: both ids and the rank.
   class MergeTable {
    public:
+    static constexpr uint32_t kNone = UINT32_MAX;
+
     void reserve(size_t merges);
-    void set(TokenId left, TokenId right, Merge merge);  // a later one replaces
-    const Merge* find(TokenId left, TokenId right) const;
+    void set(TokenId left, TokenId right, uint32_t rank);  // a later one replaces
+    void prefetch(TokenId left, TokenId right) const;
+    // The rank, or kNone.
+    uint32_t find(TokenId left, TokenId right) const;
 
    private:
-    struct Slot {
-      uint64_t pair = UINT64_MAX;
-      Merge merge{};
-    };
     size_t slot_of(uint64_t pair) const;
-    std::vector<Slot> slots_;
+    std::vector<uint64_t> slots_;
   };
 
   Status read_options(const Json& description);
@@ -75,6 +71,7 @@ class Bpe {
 
   Vocabulary vocabulary_;
   MergeTable merges_;
+  std::vector<TokenId> results_;            // by rank
   std::vector<uint32_t> short_characters_;  // ids of characters below U+0200
   std::vector<uint32_t> byte_tokens_;       // by byte; empty without byte_fallback
   std::optional<TokenId> unknown_;

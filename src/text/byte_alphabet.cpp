@@ -48,17 +48,20 @@ void append_byte_letters(std::string& text, std::string_view bytes) {
 
 void append_bytes_of_letters(std::string& bytes, std::string_view token) {
   const size_t begin = bytes.size();
-  size_t at = 0;
-  while (at < token.size()) {
-    const Utf8Step step = utf8_step(token, at);
-    const auto byte = byte_of_letter(step.code_point);
-    if (!byte) {
+  for (size_t at = 0; at < token.size(); ++at) {
+    // Letters have one byte or two; a vocabulary of 200,000 tokens is read at each start.
+    char32_t letter = static_cast<unsigned char>(token[at]);
+    if (letter >= 0x80 && at + 1 < token.size()) {
+      const auto second = static_cast<unsigned char>(token[++at]);
+      letter = letter < 0xe0 ? ((letter & 0x1fu) << 6) | (second & 0x3fu) : char32_t{kLetterLimit};
+    }
+    const uint16_t byte = letter < kLetterLimit ? kAlphabet.bytes[letter] : kNoByte;
+    if (byte == kNoByte) {
       bytes.resize(begin);
       bytes.append(token);
       return;
     }
-    bytes.push_back(static_cast<char>(*byte));
-    at += step.bytes;
+    bytes.push_back(static_cast<char>(byte));
   }
 }
 

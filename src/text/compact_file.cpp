@@ -42,28 +42,21 @@ constexpr size_t kCheckedFrom = offsetof(Header, source_checksum);
 // What stands behind the header, in this order.
 struct Tables {
   std::string_view description;
-  std::vector<uint32_t> ids;           // ascending
-  std::vector<uint32_t> ends;          // of the tokens' texts, by position in `ids`
-  std::vector<double> scores;          // kUnigram
-  std::vector<Bpe::MergeRule> merges;  // kBpe
-  std::string texts;
+  PackedArray<uint32_t> ids;           // ascending
+  PackedArray<uint32_t> ends;          // of the tokens' texts, by position in `ids`
+  PackedArray<double> scores;          // kUnigram
+  PackedArray<Bpe::MergeRule> merges;  // kBpe
+  std::string_view texts;
 };
 
 Error corrupt(const std::string& message) {
   return {Code::kCorrupt, "compact tokenizer: " + message};
 }
 
-template <class T>
-void append_array(std::string& to, std::span<const T> values) {
-  const auto bytes = std::as_bytes(values);
-  to.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
-template <class T>
-void take_array(std::string_view& from, std::vector<T>& values, size_t count) {
-  values.resize(count);
-  if (count > 0) std::memcpy(values.data(), from.data(), count * sizeof(T));
-  from.remove_prefix(count * sizeof(T));
+std::string_view take(std::string_view& from, size_t bytes) {
+  const std::string_view taken = from.substr(0, bytes);
+  from.remove_prefix(bytes);
+  return taken;
 }
 
 uint64_t checksum_of(std::string_view compact) { return xxh3_64(compact.substr(kCheckedFrom)); }
@@ -90,21 +83,22 @@ Result<Header> read_header(std::string_view compact) {
 Tables read_tables(const Header& header, std::string_view compact) {
   Tables tables;
   std::string_view rest = compact.substr(sizeof header);
-  tables.description = rest.substr(0, header.description_bytes);
-  rest.remove_prefix(header.description_bytes);
-  take_array(rest, tables.ids, header.tokens);
-  take_array(rest, tables.ends, header.tokens);
-  take_array(rest, tables.scores, header.kind == Kind::kUnigram ? header.tokens : 0);
-  take_array(rest, tables.merges, header.merges);
+  tables.description = take(rest, header.description_bytes);
+  tables.ids = PackedArray<uint32_t>(take(rest, header.tokens * sizeof(uint32_t)));
+  tables.ends = PackedArray<uint32_t>(take(rest, header.tokens * sizeof(uint32_t)));
+  if (header.kind == Kind::kUnigram)
+    tables.scores = PackedArray<double>(take(rest, header.tokens * sizeof(double)));
+  tables.merges = PackedArray<Bpe::MergeRule>(take(rest, header.merges * sizeof(Bpe::MergeRule)));
   tables.texts = rest;
   return tables;
 }
 
-Result<Vocabulary> read_vocabulary(Tables& tables) {
+Result<Vocabulary> read_vocabulary(const Tables& tables) {
   // Each token is whole characters, so that every part of a text made of them is.
   if (first_invalid_utf8(tables.texts)) return corrupt("a token is no UTF-8");
   uint32_t begin = 0;
-  for (const uint32_t end : tables.ends) {
+  for (size_t index = 0; index < tables.ends.size(); ++index) {
+    const uint32_t end = tables.ends[index];
     if (end < begin || end > tables.texts.size() ||
         (end < tables.texts.size() &&
          (static_cast<unsigned char>(tables.texts[end]) & 0xc0u) == 0x80))
@@ -116,61 +110,85 @@ Result<Vocabulary> read_vocabulary(Tables& tables) {
     if (tables.ids[index] > kMaxTokenId ||
         (index > 0 && tables.ids[index] <= tables.ids[index - 1]))
       return corrupt("the ids are not in order");
-  auto vocabulary = Vocabulary::make(tables.ids, tables.ends, std::move(tables.texts));
+  auto vocabulary = Vocabulary::make(tables.ids, tables.ends, tables.texts);
   if (!vocabulary) return corrupt("a token is there twice");
   return std::move(*vocabulary);
 }
 
-Result<Model> read_bpe(const Json& description, Tables& tables) {
+Result<Model> read_bpe(const Json& description, const Tables& tables) {
   SMOE_TRY(Vocabulary vocabulary, read_vocabulary(tables));
-  for (const Bpe::MergeRule& rule : tables.merges)
-    if (!vocabulary.holds(rule.left) || !vocabulary.holds(rule.right) ||
-        !vocabulary.holds(rule.result) ||
-        vocabulary.text_of(rule.left).size() + vocabulary.text_of(rule.right).size() !=
-            vocabulary.text_of(rule.result).size())
-      return corrupt("a merge is none");
+  // Whether a merge joins texts is not asked: no lookup goes astray by it.
+  const auto is_id = [&](TokenId id) { return index_of(id) < vocabulary.size(); };
+  for (size_t rank = 0; rank < tables.merges.size(); ++rank) {
+    const Bpe::MergeRule rule = tables.merges[rank];
+    if (!is_id(rule.left) || !is_id(rule.right) || !is_id(rule.result))
+      return corrupt("a merge is of tokens that are none");
+  }
   SMOE_TRY(Bpe bpe, Bpe::make(description, std::move(vocabulary), tables.merges));
   return Model(std::move(bpe));
 }
 
-Result<Model> read_unigram(const Json& description, Tables& tables) {
+Result<Model> read_unigram(const Json& description, const Tables& tables) {
   SMOE_TRY(const Unigram::Options options, Unigram::read_options(description));
   SMOE_TRY(Vocabulary vocabulary, read_vocabulary(tables));
-  SMOE_TRY(Unigram unigram,
-           Unigram::make(std::move(vocabulary), std::move(tables.scores), options));
+  std::vector<double> scores;
+  for (size_t id = 0; id < tables.scores.size(); ++id) scores.push_back(tables.scores[id]);
+  SMOE_TRY(Unigram unigram, Unigram::make(std::move(vocabulary), std::move(scores), options));
   return Model(std::move(unigram));
 }
 
-void add_vocabulary(Tables& tables, const Vocabulary& vocabulary) {
-  for (uint32_t id = 0; id < vocabulary.size(); ++id) {
-    if (!vocabulary.holds(TokenId{id})) continue;
-    tables.ids.push_back(id);
-    tables.texts.append(vocabulary.text_of(TokenId{id}));
-    tables.ends.push_back(static_cast<uint32_t>(tables.texts.size()));
-  }
+Result<TokenizerFile> read_tables_of(const Header& header, std::string_view compact) {
+  const Tables tables = read_tables(header, compact);
+  if (first_invalid_utf8(tables.description)) return corrupt("its description is no UTF-8");
+  return read_tokenizer_parts(tables.description, [&](const Json& description) -> Result<Model> {
+    SMOE_TRY(const StepFields model, StepFields::of(description, "model"));
+    const bool unigram = model.type() == "Unigram";
+    if (unigram != (header.kind == Kind::kUnigram)) return corrupt("has tables of another model");
+    return unigram ? read_unigram(description, tables) : read_bpe(description, tables);
+  });
 }
 
-std::string write_tables(Kind kind, const Tables& tables, std::string_view tokenizer_json) {
-  Header header;
-  header.source_checksum = xxh3_64(tokenizer_json);
-  header.source_bytes = tokenizer_json.size();
-  header.kind = kind;
-  header.description_bytes = static_cast<uint32_t>(tables.description.size());
-  header.tokens = static_cast<uint32_t>(tables.ids.size());
-  header.text_bytes = static_cast<uint32_t>(tables.texts.size());
-  header.merges = static_cast<uint32_t>(tables.merges.size());
-  std::string bytes;
-  append_array(bytes, std::span<const Header>(&header, 1));
-  bytes.append(tables.description);
-  append_array(bytes, std::span<const uint32_t>(tables.ids));
-  append_array(bytes, std::span<const uint32_t>(tables.ends));
-  append_array(bytes, std::span<const double>(tables.scores));
-  append_array(bytes, std::span<const Bpe::MergeRule>(tables.merges));
-  bytes.append(tables.texts);
-  header.checksum = checksum_of(bytes);
-  std::memcpy(bytes.data(), &header, sizeof header);
-  return bytes;
+template <class T>
+void append_array(std::string& to, std::span<const T> values) {
+  to.append(PackedArray<T>(values).bytes());
 }
+
+struct Writer {
+  Header header;
+  std::string bytes = std::string(sizeof header, '\0');
+
+  Writer(std::string_view tokenizer_json, std::string_view description) {
+    header.source_checksum = xxh3_64(tokenizer_json);
+    header.source_bytes = tokenizer_json.size();
+    header.description_bytes = static_cast<uint32_t>(description.size());
+    bytes.append(description);
+  }
+
+  void finish(Kind kind, const Vocabulary& vocabulary, std::span<const double> scores,
+              std::span<const Bpe::MergeRule> merges) {
+    std::vector<uint32_t> ids;
+    std::vector<uint32_t> ends;
+    std::string texts;
+    for (uint32_t id = 0; id < vocabulary.size(); ++id) {
+      if (!vocabulary.holds(TokenId{id})) continue;
+      ids.push_back(id);
+      texts.append(vocabulary.text_of(TokenId{id}));
+      ends.push_back(static_cast<uint32_t>(texts.size()));
+    }
+    append_array(bytes, std::span<const uint32_t>(ids));
+    append_array(bytes, std::span<const uint32_t>(ends));
+    append_array(bytes, scores);
+    append_array(bytes, merges);
+    bytes.append(texts);
+    header.kind = kind;
+    header.tokens = static_cast<uint32_t>(ids.size());
+    header.text_bytes = static_cast<uint32_t>(texts.size());
+    header.merges = static_cast<uint32_t>(merges.size());
+    std::memcpy(bytes.data(), &header, sizeof header);
+    header.checksum = checksum_of(bytes);
+    std::memcpy(bytes.data(), &header, sizeof header);
+  }
+};
 
 // In pieces, so that no page of a large file is kept.
 Result<uint64_t> checksum_of_file(const File& file, uint64_t bytes) {
@@ -187,25 +205,25 @@ Result<uint64_t> checksum_of_file(const File& file, uint64_t bytes) {
 }  // namespace
 
 Result<std::string> compact_tokenizer(std::string_view tokenizer_json) {
-  SMOE_DO(read_tokenizer_file(tokenizer_json));
+  if (const auto invalid = first_invalid_utf8(tokenizer_json))
+    return Error{Code::kCorrupt, "byte " + std::to_string(*invalid) + " is no UTF-8"};
   const auto cut = cut_out_tables(tokenizer_json);
-  if (!cut || tokenizer_json.size() > kMaxTokenizerFileBytes)
-    return corrupt("tokenizer.json has no tables");
-  SMOE_TRY(const Json document, Json::parse(cut->rest));
+  SMOE_TRY(const Json document, Json::parse(cut ? cut->rest : tokenizer_json));
+  if (!cut) return corrupt("tokenizer.json has no tables");
   const Json* description = document.find("model");
   const Json* type = description == nullptr ? nullptr : description->find("type");
-  Tables tables;
-  tables.description = cut->rest;
+  Writer writer(tokenizer_json, cut->rest);
   if (type != nullptr && type->as_string() == "Unigram") {
     SMOE_TRY(const Unigram unigram, Unigram::from_json(*description, cut->vocab));
-    add_vocabulary(tables, unigram.vocabulary());
-    tables.scores = unigram.scores();
-    return write_tables(Kind::kUnigram, tables, tokenizer_json);
+    writer.finish(Kind::kUnigram, unigram.vocabulary(), unigram.scores(), {});
+  } else {
+    SMOE_TRY(const Vocabulary vocabulary, Bpe::read_vocabulary(cut->vocab));
+    SMOE_TRY(const std::vector<Bpe::MergeRule> merges, Bpe::read_merges(cut->merges, vocabulary));
+    writer.finish(Kind::kBpe, vocabulary, {}, merges);
   }
-  SMOE_TRY(const Vocabulary vocabulary, Bpe::read_vocabulary(cut->vocab));
-  SMOE_TRY(tables.merges, Bpe::read_merges(cut->merges, vocabulary));
-  add_vocabulary(tables, vocabulary);
-  return write_tables(Kind::kBpe, tables, tokenizer_json);
+  // What cannot be read back is refused now, with the reason, and not at each start.
+  SMOE_DO(read_compact(writer.bytes));
+  return std::move(writer.bytes);
 }
 
 Status write_compact_file(const std::filesystem::path& folder) {
@@ -216,31 +234,31 @@ Status write_compact_file(const std::filesystem::path& folder) {
   return replace_file(folder / kCompactName, *compact);
 }
 
-Result<std::string> read_compact_file(const std::filesystem::path& compact,
-                                      const std::filesystem::path& tokenizer_json) {
-  SMOE_TRY(std::string bytes, read_text_file(compact, kMaxTokenizerFileBytes));
+Result<TokenizerFile> read_compact_file(const std::filesystem::path& compact,
+                                        const std::filesystem::path& tokenizer_json) {
+  SMOE_TRY(const MappedFile mapped, MappedFile::open(compact));
+  const std::string_view bytes(reinterpret_cast<const char*>(mapped.bytes().data()),
+                               mapped.bytes().size());
+  auto header = read_header(bytes);
+  if (!header) return std::move(header).error().in(compact.string());
   SMOE_TRY(const File source, File::open(tokenizer_json));
   SMOE_TRY(const uint64_t source_bytes, source.size());
-  Header header;
-  const bool whole = bytes.size() >= sizeof header;
-  if (whole) std::memcpy(&header, bytes.data(), sizeof header);
-  if (whole && header.source_bytes == source_bytes) {
+  bool same = header->source_bytes == source_bytes;
+  if (same) {
     SMOE_TRY(const uint64_t checksum, checksum_of_file(source, source_bytes));
-    if (checksum == header.source_checksum) return bytes;
+    same = checksum == header->source_checksum;
   }
-  return Error{Code::kCorrupt, compact.string() + ": was not made from " + tokenizer_json.string()};
+  if (!same)
+    return Error{Code::kCorrupt,
+                 compact.string() + ": was not made from " + tokenizer_json.string()};
+  auto file = read_tables_of(*header, bytes);
+  if (!file) return std::move(file).error().in(compact.string());
+  return file;
 }
 
 Result<TokenizerFile> read_compact(std::string_view compact) {
   SMOE_TRY(const Header header, read_header(compact));
-  Tables tables = read_tables(header, compact);
-  if (first_invalid_utf8(tables.description)) return corrupt("its description is no UTF-8");
-  return read_tokenizer_parts(tables.description, [&](const Json& description) -> Result<Model> {
-    SMOE_TRY(const StepFields model, StepFields::of(description, "model"));
-    const bool unigram = model.type() == "Unigram";
-    if (unigram != (header.kind == Kind::kUnigram)) return corrupt("has tables of another model");
-    return unigram ? read_unigram(description, tables) : read_bpe(description, tables);
-  });
+  return read_tables_of(header, compact);
 }
 
 }  // namespace smoe

@@ -25,10 +25,10 @@ Result<std::string> compact_tokenizer(std::string_view tokenizer_json);
 // Fails: as Tokenizer::load(), kNoSpace, kIo.
 Status write_compact_file(const std::filesystem::path& folder);
 
-// The bytes of a compact file that was made from `tokenizer_json`.
-// Fails: kCorrupt when it was made from another one, kNotFound, kIo.
-Result<std::string> read_compact_file(const std::filesystem::path& compact,
-                                      const std::filesystem::path& tokenizer_json);
+// What a compact file holds that was made from `tokenizer_json`.
+// Fails: kCorrupt when it was made from another one or is damaged, kNotFound, kIo.
+Result<TokenizerFile> read_compact_file(const std::filesystem::path& compact,
+                                        const std::filesystem::path& tokenizer_json);
 
 // Fails: kCorrupt for any bytes that are no compact form, whatever their checksum says;
 // kUnsupported for what read_tokenizer_file() refuses.

@@ -37,9 +37,9 @@ Result<Tokenizer> Tokenizer::load(const std::filesystem::path& path) {
   const auto file = std::filesystem::is_directory(path, ignored) ? path / kTokenizerName : path;
   const auto compact = file.parent_path() / kCompactName;
   if (file.filename() == kTokenizerName && std::filesystem::exists(compact, ignored)) {
-    auto text = read_compact_file(compact, file);
-    auto tokenizer =
-        text ? parse_compact(*text, compact.string()) : Result<Tokenizer>(std::move(text).error());
+    auto read = read_compact_file(compact, file);
+    auto tokenizer = read ? make(std::move(*read), compact.string())
+                          : Result<Tokenizer>(std::move(read).error());
     if (tokenizer) return tokenizer;
     log::warn("{}; reading {} instead", tokenizer.error().message, file.string());
   }

@@ -29,11 +29,11 @@ void Vocabulary::grow(size_t slots) {
     if (id != kEmpty) slots_[slot_of(text_of(TokenId{id}))] = id;
 }
 
-std::optional<Vocabulary> Vocabulary::make(std::span<const uint32_t> ids,
-                                           std::span<const uint32_t> ends, std::string texts) {
+std::optional<Vocabulary> Vocabulary::make(PackedArray<uint32_t> ids, PackedArray<uint32_t> ends,
+                                           std::string_view texts) {
   Vocabulary vocabulary;
-  vocabulary.texts_ = std::move(texts);
-  vocabulary.entries_.resize(ids.empty() ? 0 : ids.back() + 1);
+  vocabulary.texts_ = texts;
+  vocabulary.entries_.resize(ids.empty() ? 0 : ids[ids.size() - 1] + 1);
   vocabulary.grow(std::bit_ceil(ids.size() * 2 + 16));
   uint32_t begin = 0;
   for (size_t index = 0; index < ids.size(); begin = ends[index++]) {

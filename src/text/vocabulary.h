@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/token.h"
+#include "text/packed_array.h"
 
 namespace smoe {
 
@@ -19,8 +19,8 @@ class Vocabulary {
   void reserve(size_t tokens, size_t bytes);
   // All at once: the strings lie in `texts` one after another, `ends` says where, `ids` are
   // ascending (both are as in a file that has been checked). Nothing when a string is there twice.
-  static std::optional<Vocabulary> make(std::span<const uint32_t> ids,
-                                        std::span<const uint32_t> ends, std::string texts);
+  static std::optional<Vocabulary> make(PackedArray<uint32_t> ids, PackedArray<uint32_t> ends,
+                                        std::string_view texts);
   // False when the string has another id or the id another string.
   [[nodiscard]] bool add(std::string_view text, TokenId id);
 

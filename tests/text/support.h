@@ -33,6 +33,14 @@ inline nlohmann::ordered_json byte_model(
   return {{"type", "BPE"}, {"vocab", vocab}, {"merges", pairs}};
 }
 
+// "vocab" of a Unigram model; braces alone would make an object of such pairs.
+inline nlohmann::ordered_json scored(const std::vector<std::pair<std::string, double>>& tokens) {
+  auto vocab = nlohmann::ordered_json::array();
+  for (const auto& [text, score] : tokens)
+    vocab.push_back(nlohmann::ordered_json::array({text, score}));
+  return vocab;
+}
+
 inline nlohmann::ordered_json byte_level(bool add_prefix_space = false, bool use_regex = false) {
   return {{"type", "ByteLevel"},
           {"add_prefix_space", add_prefix_space},
