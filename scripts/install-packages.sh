@@ -11,7 +11,7 @@ RUN_PACKAGES="
 TEST_PACKAGES="
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev
   fiu-utils libbenchmark-dev libgmock-dev libgtest-dev librapidcheck-dev nlohmann-json3-dev
-  procps spin zstd"
+  procps python3-jinja2 spin zstd"
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -90,7 +90,7 @@ void add_special_tokens(const Json& config, TemplateVariables& to) {
 
 }  // namespace
 
-const ChatTemplate* ChatConfig::find(std::string_view name) const {
+const ChatTemplate* ChatConfig::find_named(std::string_view name) const {
   for (const auto& [key, each] : templates)
     if (key == name) return &each;
   return nullptr;
@@ -98,8 +98,8 @@ const ChatTemplate* ChatConfig::find(std::string_view name) const {
 
 const ChatTemplate* ChatConfig::find(bool with_tools) const {
   if (with_tools)
-    if (const ChatTemplate* found = find("tool_use")) return found;
-  if (const ChatTemplate* found = find(kDefaultName)) return found;
+    if (const ChatTemplate* found = find_named("tool_use")) return found;
+  if (const ChatTemplate* found = find_named(kDefaultName)) return found;
   return templates.size() == 1 ? &templates.front().second : nullptr;
 }
 

@@ -21,7 +21,7 @@ struct ChatConfig {
 
   // The template for a conversation; nullptr when the model has none that fits.
   const ChatTemplate* find(bool with_tools) const;
-  const ChatTemplate* find(std::string_view name) const;
+  const ChatTemplate* find_named(std::string_view name) const;
 };
 
 // Reads chat_template.jinja, additional_chat_templates/*.jinja and tokenizer_config.json, each if

@@ -139,15 +139,6 @@ Result<Renderer::Flow> Renderer::run_loop(const ForLoop& node, const SequencePtr
                                           int64_t nesting) {
   SMOE_TRY(const SequencePtr accepted, accepted_items(node, items));
   const ScopePtr outer = scope_;
-  const auto leave = [&](Result<Flow> flow) {
-    scope_ = outer;
-    return flow;
-  };
-  if (accepted->items.empty()) {
-    scope_ = std::make_shared<Scope>();
-    scope_->parent = outer;
-    return leave(execute(node.otherwise));
-  }
   const auto loop = std::make_shared<Loop>();
   loop->items = accepted;
   loop->nesting = nesting;
@@ -155,9 +146,16 @@ Result<Renderer::Flow> Renderer::run_loop(const ForLoop& node, const SequencePtr
     loop->statement = &node;
     loop->scope = outer;
   }
-  auto flow = leave(run_iterations(node, loop));
+  const Result<bool> any_completed = run_iterations(node, loop);
   // It may have been given itself.
   loop->last_changed.reset();
+  scope_ = outer;
+  SMOE_TRY(const bool skips_otherwise, any_completed);
+  if (skips_otherwise) return Flow::kOn;
+  scope_ = std::make_shared<Scope>();
+  scope_->parent = outer;
+  auto flow = execute(node.otherwise);
+  scope_ = outer;
   return flow;
 }
 
@@ -180,9 +178,11 @@ Result<SequencePtr> Renderer::accepted_items(const ForLoop& node, const Sequence
   return accepted;
 }
 
-Result<Renderer::Flow> Renderer::run_iterations(const ForLoop& node, const LoopPtr& loop) {
+// Whether any round came to its end: as in Jinja, `else` also runs when each one was left early.
+Result<bool> Renderer::run_iterations(const ForLoop& node, const LoopPtr& loop) {
   const ScopePtr outer = scope_;
   scope_ = nullptr;
+  bool any_completed = false;
   for (size_t i = 0; i < loop->items->items.size(); ++i) {
     loop->position = i;
     // Every round begins with an empty scope; one that a macro keeps is left to it.
@@ -195,9 +195,10 @@ Result<Renderer::Flow> Renderer::run_iterations(const ForLoop& node, const LoopP
     scope_->set(kLoopSymbol, Value(loop));
     SMOE_DO(assign(node.target, loop->items->items[i]));
     SMOE_TRY(const Flow flow, execute(node.body));
+    any_completed = any_completed || flow == Flow::kOn;
     if (flow == Flow::kBreak) break;
   }
-  return Flow::kOn;
+  return any_completed;
 }
 
 Result<Value> Renderer::call_loop(const LoopPtr& loop, const Arguments& arguments,

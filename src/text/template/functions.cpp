@@ -16,12 +16,6 @@ using Answer = Result<Value>;
 // As in Jinja's sandbox.
 constexpr int64_t kMaxRange = 100'000;
 
-std::string range_label(int64_t begin, int64_t end, int64_t step) {
-  std::string label = "range(" + std::to_string(begin) + ", " + std::to_string(end);
-  if (step != 1) label += ", " + std::to_string(step);
-  return label + ")";
-}
-
 Answer range_function(Call& call) {
   const bool has_end = call.at(1) != nullptr;
   SMOE_TRY(const int64_t first, call.integer(0, 0));
@@ -32,7 +26,7 @@ Answer range_function(Call& call) {
   if (step == 0) return call.wrong("the step must not be zero");
   auto range = std::make_shared<Sequence>();
   range->flavor = Sequence::Flavor::kRange;
-  range->label = range_label(begin, end, step);
+  range->range = {begin, end, step};
   for (int64_t i = begin; step > 0 ? i < end : i > end;) {
     if (static_cast<int64_t>(range->items.size()) >= kMaxRange)
       return call.wrong("ranges are limited to " + std::to_string(kMaxRange) + " items");
@@ -50,6 +44,7 @@ Result<Dict> dict_of_arguments(Call& call) {
   Dict dict;
   if (!arguments.positional.empty()) {
     const Value& source = arguments.positional[0];
+    if (source.is_undefined()) return undefined_error(source);
     if (source.is_dict()) {
       SMOE_DO(call.run().spend_items(source.dict().size()));
       dict = source.dict();

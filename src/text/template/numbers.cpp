@@ -16,7 +16,6 @@ constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 constexpr double kTwoTo63 = 9223372036854775808.0;
 
 Error usage(std::string message) { return {Code::kUsage, std::move(message)}; }
-Error too_large() { return usage("integer arithmetic beyond 64 bits is not supported"); }
 
 // The digits of `text` without underscores; nothing when an underscore is not between two digits.
 std::optional<std::string> without_underscores(std::string_view text) {
@@ -52,9 +51,10 @@ std::optional<int> base_of_prefix(std::string_view digits) {
 Result<Value> integer_power(int64_t base, int64_t exponent) {
   int64_t result = 1;
   while (exponent > 0) {
-    if ((exponent & 1) != 0 && __builtin_mul_overflow(result, base, &result)) return too_large();
+    if ((exponent & 1) != 0 && __builtin_mul_overflow(result, base, &result))
+      return beyond_64_bits();
     exponent >>= 1;
-    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) return too_large();
+    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) return beyond_64_bits();
   }
   return Value(result);
 }
@@ -94,7 +94,7 @@ Result<Value> compute_integers(Arithmetic operation, int64_t a, int64_t b) {
     default:
       return divide_integers(operation, a, b);
   }
-  if (overflow) return too_large();
+  if (overflow) return beyond_64_bits();
   return Value(result);
 }
 
@@ -172,7 +172,17 @@ std::partial_ordering reversed(std::partial_ordering order) {
   return order;
 }
 
+// A float against an integer that is larger than every one of 64 bits.
+std::partial_ordering compare_big_with_float(const std::string& digits, double b) {
+  if (std::isnan(b)) return std::partial_ordering::unordered;
+  const auto whole = truncate(b);
+  if (!whole) return b > 0 ? std::partial_ordering::less : std::partial_ordering::greater;
+  return compare_digits(digits, number_text(*whole));
+}
+
 }  // namespace
+
+Error beyond_64_bits() { return usage("integer arithmetic beyond 64 bits is not supported"); }
 
 std::string float_text(double number) {
   if (std::isnan(number)) return "nan";
@@ -307,7 +317,9 @@ std::partial_ordering compare_numbers(const Value& a, const Value& b) {
   if (small_a && small_b) return *small_a <=> *small_b;
   if (small_a && b.is_float()) return compare_with_float(*small_a, b.floating());
   if (small_b && a.is_float()) return reversed(compare_with_float(*small_b, a.floating()));
-  if (a.is_float() || b.is_float()) return to_double(a) <=> to_double(b);
+  if (a.is_float() && b.is_float()) return a.floating() <=> b.floating();
+  if (b.is_float()) return compare_big_with_float(a.big_digits(), b.floating());
+  if (a.is_float()) return reversed(compare_big_with_float(b.big_digits(), a.floating()));
   return compare_digits(number_text(a), number_text(b));
 }
 
@@ -315,7 +327,7 @@ Result<Value> compute(Arithmetic operation, const Value& a, const Value& b) {
   if (a.is_float() || b.is_float()) return compute_floats(operation, to_double(a), to_double(b));
   const auto small_a = a.small_int();
   const auto small_b = b.small_int();
-  if (!small_a || !small_b) return too_large();
+  if (!small_a || !small_b) return beyond_64_bits();
   return compute_integers(operation, *small_a, *small_b);
 }
 

@@ -38,6 +38,9 @@ std::optional<double> parse_float(std::string_view text);
 // Cuts off what is behind the point. Fails: kUsage for inf and nan.
 Result<Value> truncate(double number);
 
+// What arithmetic answers when the result, or an operand, has no room in 64 bits.
+Error beyond_64_bits();
+
 std::partial_ordering compare_numbers(const Value& a, const Value& b);
 
 // Needs numbers. Fails: kUsage as Python does (division by zero, overflow of floats), and where an

@@ -198,6 +198,7 @@ std::optional<Value> indexed(const Value& object, int64_t index) {
 
 struct SliceBounds {
   int64_t begin;
+  int64_t end;
   int64_t step;
   int64_t count;
 };
@@ -233,7 +234,7 @@ Result<SliceBounds> slice_bounds(const Value& begin, const Value& end, const Val
   int64_t taken = 0;
   if (stride > 0 && first < last) taken = (last - first - 1) / stride + 1;
   if (stride < 0 && last < first) taken = (first - last - 1) / -stride + 1;
-  return SliceBounds{first, stride, taken};
+  return SliceBounds{first, last, stride, taken};
 }
 
 Result<Value> slice_text(Run& run, const MarkedText& text, const SliceBounds& bounds) {
@@ -261,7 +262,11 @@ Result<Value> slice_items(Run& run, const Sequence& sequence, const SliceBounds&
   items.reserve(static_cast<size_t>(bounds.count));
   for (int64_t i = 0; i < bounds.count; ++i)
     items.push_back(sequence.items[static_cast<size_t>(bounds.begin + i * bounds.step)]);
-  return make_sequence(sequence.flavor, std::move(items));
+  SMOE_TRY(Value result, make_sequence(sequence.flavor, std::move(items)));
+  const Sequence::Range& range = sequence.range;
+  result.sequence()->range = {range.begin + bounds.begin * range.step,
+                              range.begin + bounds.end * range.step, range.step * bounds.step};
+  return result;
 }
 
 SequencePtr as_sequence(Values items) {

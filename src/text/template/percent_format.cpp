@@ -204,6 +204,7 @@ class PercentFormatter {
 
   Status convert_based(const Directive& spec, const Value& value) {
     const auto number = value.small_int();
+    if (value.kind() == Value::Kind::kBigInt) return beyond_64_bits();
     if (!number) return number_needed(spec, value);
     const auto magnitude =
         *number < 0 ? uint64_t{0} - static_cast<uint64_t>(*number) : static_cast<uint64_t>(*number);

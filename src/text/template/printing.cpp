@@ -91,8 +91,14 @@ Status repr_items(Printer& to, const Values& items, int depth) {
   return {};
 }
 
+std::string range_text(const Sequence::Range& range) {
+  if (range.step == 1) return fmt::format("range({}, {})", range.begin, range.end);
+  return fmt::format("range({}, {}, {})", range.begin, range.end, range.step);
+}
+
 Status repr_sequence(Printer& to, const Sequence& sequence, int depth) {
-  if (!sequence.label.empty()) return to.add(sequence.label);
+  if (sequence.flavor == Sequence::Flavor::kGenerator) return to.add("<generator object>");
+  if (sequence.flavor == Sequence::Flavor::kRange) return to.add(range_text(sequence.range));
   if (sequence.flavor == Sequence::Flavor::kTuple) {
     SMOE_DO(to.add("("));
     SMOE_DO(repr_items(to, sequence.items, depth));

@@ -102,7 +102,7 @@ class Renderer {
   Result<Value> captured(const Body& body);
   Result<Value> filtered(const Expression& filters, Value text);
   Result<Flow> run_loop(const ForLoop& node, const SequencePtr& items, int64_t nesting);
-  Result<Flow> run_iterations(const ForLoop& node, const LoopPtr& loop);
+  Result<bool> run_iterations(const ForLoop& node, const LoopPtr& loop);
   Result<SequencePtr> accepted_items(const ForLoop& node, const SequencePtr& items);
   Value macro_value(const Macro& macro);
 

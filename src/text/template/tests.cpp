@@ -39,7 +39,7 @@ bool is_sequence(const Value& value) {
 }
 
 bool is_callable(const Value& value) {
-  return value.is_undefined() || value.kind() == Kind::kCallable;
+  return value.is_undefined() || value.kind() == Kind::kCallable || value.kind() == Kind::kLoop;
 }
 
 bool is_escaped(const Value&) { return false; }

@@ -119,15 +119,15 @@ Answer center_filter(Call& call) {
 }
 
 Answer truncate_filter(Call& call) {
-  SMOE_TRY(const MarkedText* text, call.self_text());
   SMOE_TRY(const int64_t length, call.integer(0, 255));
   SMOE_TRY(const MarkedText end, text_of_argument(call, 2, "..."));
   SMOE_TRY(const int64_t leeway, call.integer(3, 5, true));
   const auto end_characters = static_cast<int64_t>(count_characters(end.bytes()));
   if (length < end_characters || leeway < 0) return call.wrong("the length is too small");
-  SMOE_DO(call.run().spend_bytes(text->size()));
-  const auto count = static_cast<int64_t>(count_characters(text->bytes()));
+  SMOE_TRY(const int64_t count, length_of(call.self()));
   if (count <= length || count - length <= leeway) return call.self();
+  SMOE_TRY(const MarkedText* text, call.self_text());
+  SMOE_DO(call.run().spend_bytes(text->size()));
   const auto kept = static_cast<size_t>(length - end_characters);
   MarkedText result = text->slice(0, offset_of_character(text->bytes(), kept));
   if (!call.flag(1, false)) {

@@ -31,7 +31,7 @@ Values split_at_spaces(const MarkedText& text, int64_t most) {
   size_t at = skip_spaces(bytes, 0);
   while (at < bytes.size()) {
     if (most >= 0 && static_cast<int64_t>(parts.size()) >= most) {
-      add_slice(parts, text, at, std::max(at, spaces_before(bytes, bytes.size())));
+      add_slice(parts, text, at, bytes.size());
       break;
     }
     size_t end = at;
@@ -48,7 +48,7 @@ Values split_at_spaces_from_right(const MarkedText& text, int64_t most) {
   size_t end = spaces_before(bytes, bytes.size());
   while (end > 0) {
     if (most >= 0 && static_cast<int64_t>(parts.size()) >= most) {
-      add_slice(parts, text, std::min(end, skip_spaces(bytes, 0)), end);
+      add_slice(parts, text, 0, end);
       break;
     }
     size_t begin = end;

@@ -135,7 +135,6 @@ Result<Value> make_sequence(Sequence::Flavor flavor, Values items) {
   for (const Value& item : sequence->items)
     sequence->depth = std::max(sequence->depth, item.depth() + 1);
   if (sequence->depth > kMaxValueDepth) return too_deep();
-  if (flavor == Sequence::Flavor::kGenerator) sequence->label = "<generator object>";
   return Value(std::move(sequence));
 }
 

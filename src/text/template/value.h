@@ -141,8 +141,13 @@ struct Sequence {
   Flavor flavor = Flavor::kList;
   int depth = 1;
   Values items;
-  size_t taken = 0;   // of a generator: items that were given out already
-  std::string label;  // how a range or a generator prints itself
+  size_t taken = 0;  // of a generator: items that were given out already
+  struct Range {
+    int64_t begin;
+    int64_t end;
+    int64_t step;
+  };
+  Range range{0, 0, 1};  // what a range prints as
 
   bool is_indexable() const { return flavor <= Flavor::kRange; }
 };
