@@ -1,6 +1,8 @@
 #include "formats/dequantize.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "base/check.h"
@@ -188,6 +190,43 @@ constexpr std::array<Decode, kDTypes - static_cast<size_t>(DType::kQ4_0)> kDecod
     decode_q4_0, decode_q4_1, decode_q5_0, decode_q5_1,   decode_q8_0,   decode_q2_k, decode_q3_k,
     decode_q4_k, decode_q5_k, decode_q6_k, decode_iq4_nl, decode_iq4_xs, decode_mxfp4};
 
+// Where the fp16 scales of a block lie; in the order of kDecoders. MXFP4 has none.
+struct Scales {
+  uint8_t first = 0;
+  uint8_t count = 0;  // side by side
+};
+constexpr std::array<Scales, kDecoders.size()> kScales = {{{0, 1},
+                                                           {0, 2},
+                                                           {0, 1},
+                                                           {0, 2},
+                                                           {0, 1},
+                                                           {80, 2},
+                                                           {108, 1},
+                                                           {0, 2},
+                                                           {0, 2},
+                                                           {208, 1},
+                                                           {0, 1},
+                                                           {0, 1},
+                                                           {}}};
+
+size_t block_index(DType dtype) {
+  return static_cast<size_t>(dtype) - static_cast<size_t>(DType::kQ4_0);
+}
+
+bool is_finite_block(DType dtype, const std::byte* block) {
+  constexpr unsigned kExponent = 0x7c00;
+  const Scales scales = kScales[block_index(dtype)];
+  for (size_t i = 0; i < scales.count; ++i)
+    if ((load<uint16_t>(block + scales.first + 2 * i) & kExponent) == kExponent) return false;
+  if (dtype != DType::kMXFP4) return true;
+  constexpr unsigned kLargestSafe = 252;  // 12 · 2^(252 - 128) is a float
+  if (byte_at(block) <= kLargestSafe) return true;
+  std::array<float, 32> values;
+  decode_mxfp4(block, values.data());
+  return std::all_of(values.begin(), values.end(),
+                     [](float value) { return std::isfinite(value); });
+}
+
 constexpr std::array<float, 256> e4m3_values() {
   std::array<float, 256> values{};
   for (unsigned code = 0; code < values.size(); ++code)
@@ -225,12 +264,20 @@ uint8_t q3_scale(const std::byte* scales, size_t index) {
   return static_cast<uint8_t>(low | high << 4U);
 }
 
+bool is_finite_row(DType dtype, std::span<const std::byte> data) {
+  const size_t bytes = block_of(dtype).bytes;
+  SMOE_CHECK(is_block(dtype) && data.size() % bytes == 0);
+  for (size_t at = 0; at < data.size(); at += bytes)
+    if (!is_finite_block(dtype, data.data() + at)) return false;
+  return true;
+}
+
 void dequantize_row(DType dtype, std::span<const std::byte> data, std::span<float> out) {
   SMOE_CHECK(holds_weights(dtype) && data.size() == row_bytes(dtype, out.size()));
   const std::byte* from = data.data();
   if (is_block(dtype)) {
     const Block block = block_of(dtype);
-    const Decode decode = kDecoders[static_cast<size_t>(dtype) - static_cast<size_t>(DType::kQ4_0)];
+    const Decode decode = kDecoders[block_index(dtype)];
     for (size_t k = 0; k < out.size(); k += block.weights, from += block.bytes)
       decode(from, out.data() + k);
     return;

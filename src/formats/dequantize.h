@@ -18,6 +18,10 @@ bool holds_weights(DType dtype);
 // Shapes: `data` is row_bytes(dtype, out.size()) long; the dtype holds weights.
 void dequantize_row(DType dtype, std::span<const std::byte> data, std::span<float> out);
 
+// Whether no weight of a row of blocks is NaN or infinite. Cost: a few bytes of each block are
+// looked at, since only its scales can spoil it.
+bool is_finite_row(DType dtype, std::span<const std::byte> data);
+
 // The 16 values of IQ4_NL and IQ4_XS, and of MXFP4 (twice OCP's E2M1: the scale is halved).
 inline constexpr std::array<int8_t, 16> kIq4Values = {-127, -104, -83, -65, -49, -35, -22, -10,
                                                       1,    13,   25,  38,  53,  69,  89,  113};

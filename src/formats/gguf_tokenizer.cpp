@@ -236,9 +236,12 @@ struct Merge {
   double score;  // of what they become
 };
 
+// Cuts of a piece cost its length squared; SentencePiece's own limit is a few dozen.
+constexpr size_t kLongestPiece = 1024;
+
 // SentencePiece joins the two neighbours whose piece has the best score. So the pieces, best first,
 // are the ranks, and every way to cut a piece into two others is a merge of that rank.
-std::vector<Merge> merges_of(const Tokens& tokens) {
+Result<std::vector<Merge>> merges_of(const Tokens& tokens) {
   std::unordered_map<std::string_view, size_t> ids;
   for (size_t id = 0; id < tokens.texts.size(); ++id) ids.emplace(tokens.texts[id], id);
   std::vector<Merge> merges;
@@ -246,6 +249,10 @@ std::vector<Merge> merges_of(const Tokens& tokens) {
     if (tokens.types[id] != TokenType::kNormal && tokens.types[id] != TokenType::kUserDefined)
       continue;
     const std::string_view piece = tokens.texts[id];
+    if (piece.size() > kLongestPiece)
+      return corrupt("tokenizer.ggml.tokens: token " + std::to_string(id) + " has " +
+                     std::to_string(piece.size()) + " bytes, at most " +
+                     std::to_string(kLongestPiece));
     for (size_t cut = 1; cut < piece.size(); ++cut)
       if (ids.contains(piece.substr(0, cut)) && ids.contains(piece.substr(cut)))
         merges.push_back({piece.substr(0, cut), piece.substr(cut), tokens.scores[id]});
@@ -301,7 +308,8 @@ Result<std::string> sentencepiece_bpe(const GgufHeader& header) {
   json.member("fuse_unk", true).member("byte_fallback", true).member("ignore_merges", false);
   SMOE_DO(write_vocabulary(tokens, true, json));
   json.key("merges").begin_array();
-  for (const Merge& merge : merges_of(tokens))
+  SMOE_TRY(const std::vector<Merge> merges, merges_of(tokens));
+  for (const Merge& merge : merges)
     json.value(std::string(merge.left).append(" ").append(merge.right));
   json.end_array().end_object().end_object();
   return json.take();

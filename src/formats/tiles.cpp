@@ -112,11 +112,8 @@ bool row_is_finite(const RowMajor& source, uint32_t row) {
       return all_finite<uint16_t>(data, source.cols, 0x7f80U);
     case DType::kF8E4M3:
       return f8_row_is_finite(source, row);
-    default: {  // blocks: a code is a number whatever it is, but a scale may be none
-      std::vector<float> values(source.cols);
-      read_row(source, row, values);
-      return all_finite(values);
-    }
+    default:
+      return is_finite_row(source.dtype, {data, row_bytes(source)});
   }
 }
 

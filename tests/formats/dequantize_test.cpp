@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/checksum.h"
 #include "base/floats.h"
@@ -85,6 +87,44 @@ TEST(Dequantize, HandsOnScalesThatAreNoNumbers) {
   dequantize_row(DType::kQ4_0, block, out);
   EXPECT_TRUE(std::isnan(out[0]));
   EXPECT_TRUE(std::isnan(out[31]));
+}
+
+// A NaN or an infinity in each scale of a block is seen, and nothing else is taken for one.
+TEST(Dequantize, FindsScalesThatAreNoNumbers) {
+  struct Scale {
+    DType dtype;
+    std::vector<size_t> at;
+  };
+  const Scale scales[] = {{DType::kQ4_0, {0}},    {DType::kQ4_1, {0, 2}}, {DType::kQ5_0, {0}},
+                          {DType::kQ5_1, {0, 2}}, {DType::kQ8_0, {0}},    {DType::kQ2_K, {80, 82}},
+                          {DType::kQ3_K, {108}},  {DType::kQ4_K, {0, 2}}, {DType::kQ5_K, {0, 2}},
+                          {DType::kQ6_K, {208}},  {DType::kIQ4_NL, {0}},  {DType::kIQ4_XS, {0}}};
+  for (const Scale& scale : scales) {
+    const Block block = block_of(scale.dtype);
+    for (size_t byte = 1; byte < block.bytes; ++byte) {
+      std::vector<std::byte> row(2 * block.bytes, std::byte{0x01});
+      row[block.bytes + byte] = std::byte{0xfc};
+      const bool in_scale =
+          std::any_of(scale.at.begin(), scale.at.end(), [&](size_t at) { return byte == at + 1; });
+      EXPECT_EQ(is_finite_row(scale.dtype, row), !in_scale)
+          << name_of(scale.dtype) << " byte " << byte;
+    }
+  }
+}
+
+TEST(Dequantize, FindsBlocksOfMxfp4ThatPassTheLargestFloat) {
+  std::vector<std::byte> row(17);
+  for (const auto& [exponent, code, finite] : {std::tuple{255, 0x00, true},
+                                               {255, 0x01, true},
+                                               {255, 0x02, false},
+                                               {252, 0x77, true},
+                                               {253, 0x77, false},
+                                               {253, 0x55, true},
+                                               {254, 0x70, false}}) {
+    row[0] = static_cast<std::byte>(exponent);
+    row[3] = static_cast<std::byte>(code);
+    EXPECT_EQ(is_finite_row(DType::kMXFP4, row), finite) << exponent << ' ' << code;
+  }
 }
 
 TEST(Dequantize, KnowsTheSmallestAndLargestScaleOfMxfp4) {

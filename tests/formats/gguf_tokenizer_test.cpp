@@ -223,6 +223,14 @@ TEST(GgufTokenizer, MakesMergesOfTheScoresOfSentencePiece) {
   EXPECT_EQ(at(json, {"post_processor", "single"}).items().size(), 2U);  // BOS by default
 }
 
+// A megabyte would take a million cuts of a million bytes.
+TEST(GgufTokenizer, RefusesPiecesOfAbsurdLength) {
+  GgufWriter file = small_sentencepiece();
+  file.set_strings("tokenizer.ggml.tokens", {"<unk>", "<s>", "</s>", "<0x41>", "a", "b", "c", "d",
+                                             "e", std::string(1025, 'x')});
+  EXPECT_EQ(refusal(file), "corrupt: tokenizer.ggml.tokens: token 9 has 1025 bytes, at most 1024");
+}
+
 TEST(GgufTokenizer, PutsNoSpaceInFrontWhereTheFileSaysSo) {
   GgufWriter file = small_sentencepiece();
   file.set_bool("tokenizer.ggml.add_space_prefix", false);

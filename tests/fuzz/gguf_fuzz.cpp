@@ -1,5 +1,5 @@
-// F3: a GGUF header. Mutations change fields, because a changed byte nearly always ends in "bytes
-// are missing".
+// F3: a GGUF header, and what is made of its keys. Mutations change fields, because a changed byte
+// nearly always ends in "bytes are missing".
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "families/gguf_architecture.h"
 #include "formats/gguf.h"
+#include "formats/gguf_tokenizer.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
@@ -41,6 +43,26 @@ void touch(const GgufHeader& header, std::span<const std::byte> file) {
     SMOE_CHECK(row_bytes(tensor.dtype, tensor.shape.back()).value_or(0) * rows == tensor.bytes);
   }
   SMOE_CHECK(sum != SIZE_MAX);
+}
+
+// A config.json and tokenizer files, or an error of one line.
+template <class Text>
+void expect_text_or_line(const Result<Text>& result) {
+  SMOE_CHECK(result || result.error().message.find('\n') == std::string::npos);
+}
+
+void understand(const GgufHeader& header) {
+  expect_text_or_line(tokenizer_json_of(header));
+  expect_text_or_line(tokenizer_config_of(header));
+  std::vector<TensorPlace> places;
+  for (const GgufTensor& tensor : header.tensors)
+    if (const auto place = gguf_place_of(tensor.name)) places.push_back(*place);
+  const auto architecture = gguf_architecture_of(header);
+  std::vector<std::string> notes;
+  if (!architecture) return expect_text_or_line(architecture);
+  const auto config = gguf_config(**architecture, header, places, notes);
+  expect_text_or_line(config);
+  SMOE_CHECK(!config || Json::parse(*config));
 }
 
 // A field of four or eight bytes gets a number that lies near a limit, or near what it was.
@@ -79,6 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto header = smoe::GgufHeader::parse(file, "fuzz.gguf");
   if (header) {
     smoe::touch(*header, file);
+    smoe::understand(*header);
   } else {
     SMOE_CHECK(header.error().message.find('\n') == std::string::npos);
   }
