@@ -203,6 +203,14 @@ Answer join_method(Call& call) {
   return Value(std::move(joined));
 }
 
+// `fill` is one character. Appending it time and again took ten times as long.
+void append_repeated(MarkedText& to, const MarkedText& fill, int64_t times) {
+  std::string bytes;
+  bytes.reserve(fill.size() * static_cast<size_t>(times));
+  for (int64_t i = 0; i < times; ++i) bytes += fill.bytes();
+  if (times > 0) to.append(bytes, fill.origin_at(0));
+}
+
 // Fills up to a width: `left` and `right` say where.
 Answer padded(Call& call, bool left, bool right) {
   const MarkedText& text = self_of(call);
@@ -222,9 +230,9 @@ Answer padded(Call& call, bool left, bool right) {
   // The odd one of str.center() goes left when the width is odd too.
   const int64_t before = !left ? 0 : !right ? missing : missing / 2 + (missing & width & 1);
   MarkedText result;
-  for (int64_t i = 0; i < before; ++i) result.append(fill);
+  append_repeated(result, fill, before);
   result.append(text);
-  for (int64_t i = before; i < missing; ++i) result.append(fill);
+  append_repeated(result, fill, missing - before);
   return Value(std::move(result));
 }
 
