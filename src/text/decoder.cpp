@@ -14,7 +14,8 @@ namespace {
 // No released tokenizer has more than a handful.
 constexpr size_t kMaxSteps = 32;
 constexpr size_t kMaxStrip = 1024;
-constexpr size_t kMaxContentBytes = 1024;
+constexpr size_t kMaxContentBytes = 64;
+constexpr size_t kMaxGrowth = 64;
 
 using Step = Decoder::Step;
 
@@ -106,6 +107,13 @@ Status Decoder::add_step(const Json& description) {
     return Error{Code::kUnsupported, "decoder: more than " + std::to_string(kMaxSteps) + " steps"};
   if (fields.type() != "Sequence") {
     SMOE_TRY(Step step, read_step(fields));
+    if (step.kind == Step::Kind::kReplace)
+      growth_ *=
+          step.regex ? step.content.size() + 1 : step.content.size() / step.literal.size() + 1;
+    // A step that makes text longer, applied over and over, would fill the memory.
+    if (growth_ > kMaxGrowth)
+      return Error{Code::kUnsupported, "decoder: its steps make text more than " +
+                                           std::to_string(kMaxGrowth) + " times as long"};
     steps_.push_back(std::move(step));
     return {};
   }

@@ -53,6 +53,7 @@ class Decoder {
   Status add_step(const Json& description);
 
   std::vector<Step> steps_;
+  size_t growth_ = 1;  // how many times as long the steps make a text at most
 };
 
 }  // namespace smoe

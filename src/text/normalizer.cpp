@@ -16,6 +16,7 @@ constexpr size_t kMaxSteps = 32;
 // A step that makes text longer, applied over and over, would fill the memory.
 constexpr size_t kMaxGrowth = 64;
 constexpr size_t kAlwaysAllowedBytes = 1 << 20;
+constexpr size_t kMaxContentBytes = 64;
 
 struct FormName {
   std::string_view name;
@@ -112,9 +113,11 @@ Status Normalizer::add_step(const Json& description) {
   if (step.type() == "Prepend") {
     SMOE_DO(step.only({"prepend"}));
     SMOE_TRY(const std::string_view content, step.string("prepend"));
-    // The reference loses its way in the text over it.
-    if (content.empty())
-      return Error{Code::kUnsupported, step.name() + ": an empty text is not supported"};
+    // The reference loses its way in the text over an empty one.
+    if (content.empty() || content.size() > kMaxContentBytes)
+      return Error{Code::kUnsupported, step.name() + ": a text that is empty or above " +
+                                           std::to_string(kMaxContentBytes) +
+                                           " bytes is not supported"};
     steps_.push_back({.kind = Kind::kPrepend, .content = std::string(content)});
     return {};
   }
@@ -144,6 +147,10 @@ Status Normalizer::add_replace(const StepFields& fields) {
   SMOE_DO(fields.only({"pattern", "content"}));
   SMOE_TRY(const StepPattern pattern, fields.pattern("pattern"));
   SMOE_TRY(const std::string_view content, fields.string("content"));
+  if (content.size() > kMaxContentBytes)
+    return Error{Code::kUnsupported, fields.name() + ": a content above " +
+                                         std::to_string(kMaxContentBytes) +
+                                         " bytes is not supported"};
   Step step{.kind = Kind::kReplace, .content = std::string(content)};
   if (pattern.is_regex || pattern.text.empty()) {
     auto regex = Regex::compile(pattern.text);

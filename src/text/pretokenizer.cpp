@@ -14,6 +14,9 @@ namespace {
 
 // No released tokenizer has more than a handful; each is a pass over the text.
 constexpr size_t kMaxSteps = 32;
+// Steps that write something before each piece, over and over, would fill the memory.
+constexpr size_t kMaxGrowth = 64;
+constexpr size_t kAlwaysAllowedBytes = 1 << 20;
 
 // ByteLevel with "use_regex", as GPT-2 split its text.
 constexpr std::string_view kGpt2Pattern =
@@ -350,7 +353,13 @@ Result<Pieces> Pretokenizer::split(SourcedText text) const {
   Pieces pieces;
   if (!text.text.empty()) pieces.ranges.push_back({0, text.text.size()});
   pieces.content = std::move(text);
-  for (const auto& step : steps_) SMOE_DO(step->apply(pieces));
+  const size_t most = kAlwaysAllowedBytes + kMaxGrowth * pieces.content.text.size();
+  for (const auto& step : steps_) {
+    SMOE_DO(step->apply(pieces));
+    if (pieces.content.text.size() > most)
+      return Error{Code::kUnsupported, "pre_tokenizer: makes text more than " +
+                                           std::to_string(kMaxGrowth) + " times as long"};
+  }
   return pieces;
 }
 

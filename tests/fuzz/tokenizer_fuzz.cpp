@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "text/byte_alphabet.h"
+#include "text/compact_file.h"
 #include "text/normalizer.h"
 #include "text/pretokenizer.h"
 #include "text/tokenizer.h"
@@ -73,6 +74,27 @@ void stream(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
   }
 }
 
+// The explanations make up the text, and text that is not trusted yields no special token.
+void explain_and_distrust(const Tokenizer& tokenizer, std::string_view text, bool has_unknown) {
+  const auto explained = tokenizer.explain(text, {});
+  require(explained.has_value());
+  std::string joined;
+  for (const auto& each : *explained) joined += each.text;
+  require(joined == text || explained->empty());
+  const size_t middle = text.empty() ? 0 : previous_character(text, text.size() / 2 + 1);
+  const std::vector<Tokenizer::Span> spans = {{text.substr(0, middle), true},
+                                              {text.substr(middle), false}};
+  const auto spanned = tokenizer.encode_spans(spans);
+  if (!spanned) return;
+  require(spanned->tokens.size() == spanned->spans.size());
+  for (size_t index = 0; index < spanned->tokens.size(); ++index) {
+    require(spanned->spans[index] < spans.size());
+    // An unknown token is a special one that any text may become.
+    require(has_unknown || spanned->spans[index] == 0 ||
+            !tokenizer.is_special(spanned->tokens[index]));
+  }
+}
+
 void encode_and_decode(const Tokenizer& tokenizer, std::string_view text, bool lossless) {
   const auto tokens = tokenizer.encode(text, {.add_special = false, .parse_special = true});
   const auto invalid = first_invalid_utf8(text);
@@ -83,6 +105,7 @@ void encode_and_decode(const Tokenizer& tokenizer, std::string_view text, bool l
     return;
   }
   for (const TokenId token : *tokens) require(index_of(token) < tokenizer.size());
+  explain_and_distrust(tokenizer, text, !lossless);
   // What stands on both sides of an added token is normalised apart.
   if (lossless && text.find("<|end|>") == std::string_view::npos)
     require(tokenizer.decode(*tokens, false) == to_nfc(text));
@@ -105,6 +128,10 @@ void load_file(std::string_view text) {
     require(!tokenizer.error().message.empty());
     return;
   }
+  const auto compact = compact_tokenizer(text);
+  require(compact.has_value());
+  const auto again = Tokenizer::parse_compact(*compact, "fuzz");
+  require(again.has_value() && again->size() == tokenizer->size());
   encode_and_decode(*tokenizer,
                     "The caf\xc3\xa9's 12345 e\xcc\x81 <s> <|end|>\r\n\t \xf0\x9f\x98\x80!", false);
   encode_and_decode(*tokenizer, text.substr(0, 512), false);

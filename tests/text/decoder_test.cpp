@@ -216,6 +216,8 @@ TEST(Decoder, WhatIsNotKnownStopsWithItsName) {
   EXPECT_NE(refusal(strip(" ", -1, 0)), "accepted");
   EXPECT_NE(refusal(strip(" ", 5000, 0)), "accepted");
   EXPECT_NE(refusal(metaspace("sometimes")), "accepted");
+  EXPECT_NE(refusal(replace("a", std::string(65, 'a'))), "accepted");
+  EXPECT_NE(refusal(sequence({replace("a", "aaaaaaaaa"), replace("a", "aaaaaaaaa")})), "accepted");
   EXPECT_NE(refusal(sequence(std::vector<ordered_json>(33, kFuse))), "accepted");
 }
 

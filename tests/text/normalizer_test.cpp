@@ -48,6 +48,61 @@ TEST(Normalizer, NoneAndEmptySequencesChangeNothing) {
   EXPECT_EQ(*empty->normalize("e\u0301"), "e\u0301");
 }
 
+std::string normal(const nlohmann::ordered_json& description, const std::string& text) {
+  const auto normalizer = Normalizer::from_json(test::to_json(description));
+  if (!normalizer) return "<" + normalizer.error().message + ">";
+  const auto result = normalizer->normalize(text);
+  return result ? *result : "<" + result.error().message + ">";
+}
+
+nlohmann::ordered_json replace(const std::string& kind, const std::string& pattern,
+                               const std::string& content) {
+  return {{"type", "Replace"}, {"pattern", {{kind, pattern}}}, {"content", content}};
+}
+
+TEST(Normalizer, EachStepDoesWhatItsNameSays) {
+  EXPECT_EQ(normal({{"type", "Prepend"}, {"prepend", "\u2581"}}, "a"), "\u2581a");
+  EXPECT_EQ(normal({{"type", "Prepend"}, {"prepend", "\u2581"}}, ""), "");
+  EXPECT_EQ(normal(replace("String", " ", "\u2581"), "a  b"), "a\u2581\u2581b");
+  EXPECT_EQ(normal(replace("Regex", " {2,}", "_"), "a b   c"), "a b_c");
+  EXPECT_EQ(normal({{"type", "Lowercase"}}, "\u0130A\u03a3"), "i\u0307a\u03c3");
+  EXPECT_EQ(normal({{"type", "Strip"}, {"strip_left", true}, {"strip_right", false}}, " \u3000a "),
+            "a ");
+  EXPECT_EQ(normal({{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}}, " a\n\u00a0"),
+            " a");
+  EXPECT_EQ(normal({{"type", "NFKC"}}, "\ufb01\u2460"), "fi1");
+}
+
+TEST(Normalizer, StepsThatWouldFillTheMemoryAreRefused) {
+  EXPECT_NE(refusal(replace("String", "a", std::string(65, 'a'))), "accepted");
+  EXPECT_NE(refusal({{"type", "Prepend"}, {"prepend", ""}}), "accepted");
+  std::vector<nlohmann::ordered_json> steps(8, replace("String", "a", "aaaaaaaa"));
+  EXPECT_EQ(normal({{"type", "Sequence"}, {"normalizers", steps}}, std::string(100, 'a')),
+            "<normalizer: makes text more than 64 times as long>");
+}
+
+TEST(Normalizer, TrackedTextKnowsWhereItsBytesCameFrom) {
+  const auto normalizer =
+      Normalizer::from_json(test::to_json({{"type", "Sequence"},
+                                           {"normalizers",
+                                            {{{"type", "NFC"}},
+                                             replace("String", "-", ""),
+                                             {{"type", "Prepend"}, {"prepend", "__"}}}}}));
+  ASSERT_TRUE(normalizer);
+  SourcedText text{.text = "ae\u0301-b",
+                   .sources = {0, 1, 2, 3, 4, 5},
+                   .tracked = true,
+                   .source_limit = 6,
+                   .first_bytes = 1};
+  const auto result = normalizer->normalize(std::move(text));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->text, "__a\u00e9b");
+  EXPECT_EQ(result->sources, (std::vector<uint32_t>{0, 0, 0, 1, 1, 5}));
+  EXPECT_EQ(result->first_bytes, 3u);
+  EXPECT_EQ(result->source_end(5), 5u);
+  EXPECT_EQ(result->source_end(6), 6u);
+}
+
 // Trap 1.
 TEST(Normalizer, AStepThatIsNotKnownStopsWithItsName) {
   EXPECT_EQ(refusal({{"type", "Precompiled"}}),

@@ -79,6 +79,34 @@ TEST(Pretokenizer, StepsOfASequenceCutWhatTheOnesBeforeLeft) {
   EXPECT_THAT(pieces(sequence, "a 12"), ElementsAre("\u0120a", "\u01201", "\u01202"));
 }
 
+ordered_json metaspace(const std::string& scheme, bool split) {
+  return {{"type", "Metaspace"},
+          {"replacement", "\u2581"},
+          {"prepend_scheme", scheme},
+          {"split", split}};
+}
+
+TEST(Pretokenizer, MetaspaceWritesSpacesVisiblyAndCutsBeforeThem) {
+  EXPECT_THAT(pieces(metaspace("always", true), "a  b"),
+              ElementsAre("\u2581a", "\u2581", "\u2581b"));
+  EXPECT_THAT(pieces(metaspace("always", true), " a"), ElementsAre("\u2581a"));
+  EXPECT_THAT(pieces(metaspace("never", false), "a b"), ElementsAre("a\u2581b"));
+  const ordered_json sequence = {
+      {"type", "Sequence"}, {"pretokenizers", {split("-", "Removed"), metaspace("first", true)}}};
+  EXPECT_THAT(pieces(sequence, "a-b c"), ElementsAre("\u2581a", "b", "\u2581c"));
+  EXPECT_THAT(pieces(sequence, "-b"), ElementsAre("b"));
+}
+
+TEST(Pretokenizer, DigitsAndPunctuationAreCutAsTheirStepsSay) {
+  EXPECT_THAT(pieces({{"type", "Digits"}, {"individual_digits", false}}, "a12\u0663b"),
+              ElementsAre("a", "12\u0663", "b"));
+  EXPECT_THAT(pieces({{"type", "Digits"}, {"individual_digits", true}}, "a12"),
+              ElementsAre("a", "1", "2"));
+  EXPECT_THAT(pieces({{"type", "Punctuation"}}, "a+b."), ElementsAre("a", "+", "b", "."));
+  EXPECT_THAT(pieces({{"type", "Punctuation"}, {"behavior", "Contiguous"}}, "a..b"),
+              ElementsAre("a", "..", "b"));
+}
+
 TEST(Pretokenizer, NoneLeavesTheTextInOnePiece) {
   EXPECT_THAT(pieces(nullptr, "one two"), ElementsAre("one two"));
 }
