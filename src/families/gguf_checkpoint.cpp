@@ -253,6 +253,18 @@ class GgufCheckpoint : public TensorSource {
   std::vector<Slice> slices_;  // of the tensor with the same index
 };
 
+// The first GGUF file of a folder that is no checkpoint itself; empty when there is none.
+fs::path gguf_in(const fs::path& folder) {
+  std::error_code failed;
+  if (fs::exists(folder / "config.json", failed)) return {};
+  fs::path first;
+  fs::directory_iterator entry(folder, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed))
+    if (entry->path().extension() == ".gguf" && (first.empty() || entry->path() < first))
+      first = entry->path();
+  return first;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TensorSource>> open_gguf_checkpoint(const fs::path& path) {
@@ -261,8 +273,14 @@ Result<std::unique_ptr<TensorSource>> open_gguf_checkpoint(const fs::path& path)
 
 Result<std::unique_ptr<TensorSource>> open_source(const fs::path& path) {
   std::error_code failed;
-  if (path.extension() == ".gguf" && !fs::is_directory(path, failed))
-    return open_gguf_checkpoint(path);
+  if (!fs::is_directory(path, failed))
+    return path.extension() == ".gguf" ? open_gguf_checkpoint(path) : open_checkpoint(path);
+  // A folder may hold one model in several types: which one is meant is for people to say.
+  if (const fs::path found = gguf_in(path); !found.empty())
+    return Error{Code::kUsage, path.string() +
+                                   ": holds GGUF files and no config.json; name the "
+                                   "file, for instance " +
+                                   found.string()};
   return open_checkpoint(path);
 }
 

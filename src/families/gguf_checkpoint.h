@@ -15,7 +15,8 @@ namespace smoe {
 // into pairs are put back. Fails: as open_gguf, gguf_architecture_of, gguf_config, naming the file.
 Result<std::unique_ptr<TensorSource>> open_gguf_checkpoint(const std::filesystem::path& path);
 
-// A checkpoint of any kind: a GGUF file by its name (*.gguf), else as open_checkpoint.
+// A checkpoint of any kind: a GGUF file by its name (*.gguf), else as open_checkpoint. Fails: also
+// kUsage for a folder of GGUF files.
 Result<std::unique_ptr<TensorSource>> open_source(const std::filesystem::path& path);
 
 }  // namespace smoe

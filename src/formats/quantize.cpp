@@ -54,13 +54,18 @@ constexpr size_t kLargestBlock = 256;
 // fit a float.
 constexpr float kLargestWeight = 1e9F;
 
+// Columns that no activation met in a calibration may be met later: they count this little, so that
+// they are not stored as zeros.
+constexpr float kLeastImportance = 1e-5F;
+
 // A block's importances, the largest one 1, so that no sum overflows; columns that count nothing
 // at all count alike.
 std::span<const float> counted(std::span<const float> importance, size_t size,
                                std::array<float, kLargestBlock>& to) {
   float largest = 0;
   for (const float value : importance) largest = std::max(largest, value);
-  for (size_t k = 0; k < size; ++k) to[k] = largest > 0 ? importance[k] / largest : 1.0F;
+  for (size_t k = 0; k < size; ++k)
+    to[k] = largest > 0 ? std::max(importance[k] / largest, kLeastImportance) : 1.0F;
   return std::span<const float>(to).first(size);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -259,7 +260,8 @@ Status run(const fs::path& checkpoint, const fs::path& model, const ShatterOptio
   SMOE_TRY(std::vector<Companion> companions, companions_of(*source));
   report.notes = source->notes();
   report.notes.insert(report.notes.end(), plan.notes.begin(), plan.notes.end());
-  if (!source->companion("tokenizer.json").value_or(std::nullopt))
+  if (std::none_of(companions.begin(), companions.end(),
+                   [](const Companion& companion) { return companion.name == "tokenizer.json"; }))
     report.notes.push_back("no tokenizer.json: the model answers to tokens, not to text");
 
   FolderLock lock;

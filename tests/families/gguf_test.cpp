@@ -233,7 +233,15 @@ TEST_F(Gguf, OpensFoldersAsBefore) {
   EXPECT_TRUE(open_source(folder_ / "checkpoint"));
   EXPECT_EQ(open_source(folder_ / "absent.gguf").error().code, Code::kNotFound);
   fs::create_directory(folder_ / "folder.gguf");
-  EXPECT_FALSE(open_source(folder_ / "folder.gguf"));
+  EXPECT_EQ(open_source(folder_ / "folder.gguf").error().code, Code::kNotFound);
+  test::small_gguf().write(folder_ / "folder.gguf" / "b.gguf");
+  test::small_gguf().write(folder_ / "folder.gguf" / "a.gguf");
+  const auto refused = open_source(folder_ / "folder.gguf");
+  EXPECT_EQ(refused.error().code, Code::kUsage);
+  EXPECT_EQ(refused.error().message,
+            (folder_ / "folder.gguf").string() +
+                ": holds GGUF files and no config.json; name the file, for instance " +
+                (folder_ / "folder.gguf" / "a.gguf").string());
 }
 
 }  // namespace

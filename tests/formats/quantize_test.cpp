@@ -142,6 +142,20 @@ TEST(Quantize, PrefersTheColumnsThatCount) {
   }
 }
 
+// A calibration never sees everything: what it has not met must not become zero.
+TEST(Quantize, KeepsWeightsOfColumnsThatCountNothing) {
+  Rng rng(4);
+  std::vector<float> row(256);
+  std::vector<float> importance(256, 1.0F);
+  for (float& weight : row) weight = static_cast<float>(rng.uniform()) - 0.5F;
+  std::fill(importance.begin() + 64, importance.begin() + 96, 0.0F);
+  const std::span<const float> unseen = std::span(row).subspan(64, 32);
+  for (const DType dtype : kAll) {
+    const auto found = round_trip(dtype, row, importance);
+    EXPECT_LT(weighted_error(unseen, std::span(found).subspan(64, 32), {}), 0.1) << name_of(dtype);
+  }
+}
+
 TEST(Quantize, TakesColumnsThatCountNothingAsAlike) {
   const std::vector<float> rows = test::floats_in("rows.f32");
   const auto row = std::span(rows).first(256);
