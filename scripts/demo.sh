@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds smoe, shatters the model that comes with the repository, and lets it tell a story.
-# Usage: scripts/demo.sh ["The first words of a story"]
+# Usage: scripts/demo.sh ["Tell me a story about a fox and a king."]
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -22,5 +22,5 @@ smoe=build/release/src/cli/smoe
 "$smoe" shatter models/tales build/demo/tales >&2
 
 # Half of the experts fit into this ring: the rest comes from the disk while the story is told.
-exec "$smoe" run build/demo/tales "${1:-Once upon a time there was a fox who wished to be king.}" \
+exec "$smoe" run build/demo/tales "${1:-Tell me a story about a fox and a king.}" \
   --ring-slots 192 --max-tokens 300 --stats

@@ -27,12 +27,12 @@ constexpr std::array kShatterExamples{
 
 constexpr std::array kRunArguments{
     kModel,
-    Argument{"PROMPT", "text to continue (default: read from stdin)", set_prompt, false},
+    Argument{"PROMPT", "what to say to the model (default: read from stdin)", set_prompt, false},
 };
 constexpr std::array kRunExamples{
-    Example{"smoe run models/qwen3 \"Once upon a time\" --memory 8G --stats",
+    Example{"smoe run models/qwen3 \"Why is the sky blue?\" --memory 8G --stats",
             "within 8 GiB, speeds at the end"},
-    Example{"smoe run models/qwen3 --temperature 0 --max-tokens 100 <prompt.txt",
+    Example{"smoe run models/qwen3 --raw --temperature 0 --max-tokens 100 <prompt.txt",
             "the likeliest continuation of a file"},
 };
 
@@ -68,6 +68,31 @@ constexpr std::array kTokenizeArguments{
 constexpr std::array kTokenizeExamples{
     Example{"echo -n \"Once upon a time\" | smoe tokenize models/qwen3", "text to ids"},
     Example{"echo 1 2 3 | smoe tokenize models/qwen3 --decode", "ids to text"},
+    Example{"smoe tokenize models/qwen3 --explain --file prompt.txt", "piece by piece"},
+};
+
+constexpr std::array kChatArguments{kModel};
+constexpr std::array kChatExamples{
+    Example{"smoe chat models/qwen3 --memory 8G", "talk, in 8 GiB"},
+    Example{"smoe chat models/qwen3 --system \"Answer in one sentence.\" <questions.txt",
+            "every line a message"},
+};
+
+constexpr std::array kTemplateArguments{
+    Argument{"MODEL|TOKENIZER_DIR", "a folder with a chat template and a tokenizer.json",
+             set_model},
+};
+constexpr std::array kTemplateExamples{
+    Example{"smoe template models/qwen3 --variables chat.json", "the prompt that a request makes"},
+    Example{"smoe template models/qwen3 --variables chat.json --json",
+            "with its token ids, and which of them the template wrote"},
+};
+
+constexpr std::array kBenchArguments{kModel};
+constexpr std::array kBenchExamples{
+    Example{"smoe bench models/qwen3 --memory 8G", "pp512 and tg128, as llama-bench names them"},
+    Example{"smoe bench models/qwen3 --prompt-tokens 0 --depth 0 --depth 4096 --json",
+            "generation alone, at two depths, for a script"},
 };
 
 constexpr std::array<Command, kCommands> kTable{
@@ -76,9 +101,10 @@ constexpr std::array<Command, kCommands> kTable{
             "experts are read as they are needed. It can be interrupted at any time: the same "
             "command goes on where it stopped, and does nothing once the model is whole.",
             kShatterArguments, kShatterExamples},
-    Command{CommandId::kRun, "run", "Continue a text",
-            "Continues the prompt as it is and streams the answer to stdout. Ctrl-C ends the "
-            "answer, a second one the program.",
+    Command{CommandId::kRun, "run", "Answer one prompt",
+            "Hands the prompt to the model in its chat template, or as it is with --raw and for "
+            "models without one, and streams the answer to stdout. Ctrl-C ends the answer, a "
+            "second one the program.",
             kRunArguments, kRunExamples},
     Command{CommandId::kInspect, "inspect", "Show what a model is and what fits in which memory",
             "Reads headers only, never weights.", kInspectArguments, kInspectExamples},
@@ -95,6 +121,18 @@ constexpr std::array<Command, kCommands> kTable{
     Command{CommandId::kTokenize, "tokenize", "Turn text into token ids, or back",
             "Prints {\"ids\":[...]}. Special tokens written in the text are recognised.",
             kTokenizeArguments, kTokenizeExamples},
+    Command{CommandId::kChat, "chat", "Talk with a model",
+            "Keeps the conversation in its context: only what is new is computed. At a terminal "
+            "lines can be edited and /help lists what else can be done; from a pipe every line is "
+            "a message.",
+            kChatArguments, kChatExamples},
+    Command{CommandId::kTemplate, "template", "Show the prompt that a chat template makes",
+            "Renders the model's chat template with the given variables.", kTemplateArguments,
+            kTemplateExamples},
+    Command{CommandId::kBench, "bench", "Measure the speed of prompts and of generation",
+            "Times prompts (pp) and generation (tg) of random tokens at the chosen depths of "
+            "context, and shows where the time goes and how near it is to the speed of memory.",
+            kBenchArguments, kBenchExamples},
 };
 
 }  // namespace

@@ -26,6 +26,9 @@ Outcome verify_command(Context& context);
 Outcome eval_command(Context& context);
 Outcome logits_command(Context& context);
 Outcome tokenize_command(Context& context);
+Outcome chat_command(Context& context);
+Outcome template_command(Context& context);
+Outcome bench_command(Context& context);
 
 // --threads, else the processors that this process may use.
 unsigned threads_of(const Settings& settings);

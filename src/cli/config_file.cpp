@@ -40,15 +40,27 @@ Result<ConfigEntry> entry_of(const std::filesystem::path& path, std::string_view
   return entry;
 }
 
+// The XDG specification wants relative paths ignored.
+std::optional<std::filesystem::path> xdg_folder(const Environment& environment,
+                                                const std::string& variable,
+                                                std::string_view below_home) {
+  if (const auto base = environment(variable); base && base->starts_with('/'))
+    return std::filesystem::path(*base) / "smoe";
+  if (const auto home = environment("HOME"); home && home->starts_with('/'))
+    return std::filesystem::path(*home) / below_home / "smoe";
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::filesystem::path> config_path(const Environment& environment) {
-  // The XDG specification wants relative paths ignored.
-  if (const auto base = environment("XDG_CONFIG_HOME"); base && base->starts_with('/'))
-    return std::filesystem::path(*base) / "smoe" / "config.toml";
-  if (const auto home = environment("HOME"); home && home->starts_with('/'))
-    return std::filesystem::path(*home) / ".config" / "smoe" / "config.toml";
-  return std::nullopt;
+  auto base = xdg_folder(environment, "XDG_CONFIG_HOME", ".config");
+  if (base) *base /= "config.toml";
+  return base;
+}
+
+std::optional<std::filesystem::path> state_path(const Environment& environment) {
+  return xdg_folder(environment, "XDG_STATE_HOME", ".local/state");
 }
 
 Result<std::vector<ConfigEntry>> read_config(const std::filesystem::path& path) {

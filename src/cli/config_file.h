@@ -19,6 +19,8 @@ struct ConfigEntry {
 
 // $XDG_CONFIG_HOME/smoe/config.toml, else $HOME/.config/smoe/config.toml; nothing without either.
 std::optional<std::filesystem::path> config_path(const Environment& environment);
+// $XDG_STATE_HOME/smoe, else ~/.local/state/smoe; nothing without a home.
+std::optional<std::filesystem::path> state_path(const Environment& environment);
 
 // No entries when there is no such file.
 // Fails: kUsage for what is no TOML or no value for an option (tables, dates), kIo; naming the

@@ -9,8 +9,8 @@ namespace {
 
 using enum CommandId;
 
-constexpr CommandSet kGenerating = set_of(kRun);
-constexpr CommandSet kEngineUsers = set_of(kRun) | set_of(kEval) | set_of(kLogits);
+constexpr CommandSet kGenerating = set_of(kRun) | set_of(kChat);
+constexpr CommandSet kEngineUsers = kGenerating | set_of(kEval) | set_of(kLogits) | set_of(kBench);
 constexpr CommandSet kPlanning = kEngineUsers | set_of(kInspect);
 constexpr CommandSet kWorking = kEngineUsers | set_of(kShatter) | set_of(kVerify);
 
@@ -83,6 +83,77 @@ constexpr std::array kFlags{
          .field = OptionalSwitchField{&Settings::special},
          .help = "add the tokens that open and close a text (off unless asked for); with --decode, "
                  "print special tokens (on; --no-special leaves them out)",
+         .reach = Reach::kCommandLine},
+
+    Flag{.name = "explain",
+         .commands = set_of(kTokenize),
+         .field = SwitchField{&Settings::explain},
+         .help = "print each piece of the text, its id and its bytes",
+         .reach = Reach::kCommandLine},
+    Flag{.name = "variables",
+         .value = "FILE",
+         .commands = set_of(kTemplate),
+         .field = TextField{&Settings::variables},
+         .help = "JSON object: messages, tools, add_generation_prompt and whatever else the "
+                 "template reads; - for stdin",
+         .required_by = set_of(kTemplate),
+         .reach = Reach::kCommandLine},
+    Flag{.name = "raw",
+         .commands = set_of(kRun),
+         .field = SwitchField{&Settings::raw},
+         .help = "continue the prompt as it is, without the model's chat template; special tokens "
+                 "written in it are recognised",
+         .reach = Reach::kCommandLine},
+    Flag{.name = "system",
+         .value = "TEXT",
+         .commands = kGenerating,
+         .field = TextField{&Settings::system},
+         .help = "how the model shall behave, said before the first message"},
+    Flag{.name = "think",
+         .commands = kGenerating,
+         .field = OptionalSwitchField{&Settings::think},
+         .help = "let the model think first, or with --no-think not, where its template knows "
+                 "enable_thinking",
+         .fallback = "the model's way"},
+    Flag{.name = "history",
+         .value = "on|off",
+         .commands = set_of(kChat),
+         .field = ToggleField{&Settings::history},
+         .help = "remember the lines that were typed, in the state folder, for later conversations",
+         .fallback = "on"},
+
+    Flag{.name = "prompt-tokens",
+         .value = "N",
+         .commands = set_of(kBench),
+         .field = DefaultedCountField{&Settings::prompt_tokens, 0, kMaxTokens},
+         .help = "length of the prompt that is timed; 0 for none",
+         .fallback = "512",
+         .reach = Reach::kCommandLine},
+    Flag{.name = "gen-tokens",
+         .value = "N",
+         .commands = set_of(kBench),
+         .field = DefaultedCountField{&Settings::gen_tokens, 0, kMaxTokens},
+         .help = "how many tokens are generated and timed; 0 for none",
+         .fallback = "128",
+         .reach = Reach::kCommandLine},
+    Flag{.name = "depth",
+         .value = "N",
+         .commands = set_of(kBench),
+         .field = ListField{&Settings::depths},
+         .help = "tokens that are in the context before; may be given several times",
+         .fallback = "0",
+         .reach = Reach::kCommandLine},
+    Flag{.name = "repeat",
+         .value = "N",
+         .commands = set_of(kBench),
+         .field = DefaultedCountField{&Settings::repeat, 1, 1000},
+         .help = "how often each is timed; the median counts",
+         .fallback = "3",
+         .reach = Reach::kCommandLine},
+    Flag{.name = "markdown",
+         .commands = set_of(kBench),
+         .field = SwitchField{&Settings::markdown},
+         .help = "print the table as Markdown",
          .reach = Reach::kCommandLine},
 
     Flag{.name = "max-tokens",
@@ -166,7 +237,7 @@ constexpr std::array kFlags{
          .accepted_by_all = true},
     Flag{.name = "stats",
          .group = Group::kGeneration,
-         .commands = kGenerating,
+         .commands = set_of(kRun),
          .field = SwitchField{&Settings::stats},
          .help = "at the end print speeds, bytes read, ring hits and memory on stderr"},
 
@@ -246,15 +317,16 @@ constexpr std::array kFlags{
          .commands = kEveryCommand,
          .field = SwitchField{&Settings::quiet},
          .help = "no progress, and of the log only errors"},
-    Flag{.name = "log-level",
-         .group = Group::kOutput,
-         .commands = kEveryCommand,
-         .field = ChoiceField{kLevelWords,
-                              [](Settings& settings, size_t index) {
-                                settings.log_level = static_cast<log::Level>(index);
-                              }},
-         .help = "how much the log on stderr says",
-         .fallback = "info"},
+    Flag{
+        .name = "log-level",
+        .group = Group::kOutput,
+        .commands = kEveryCommand,
+        .field =
+            ChoiceField{kLevelWords,
+                        [](Settings& settings,
+                           size_t index) { settings.log_level = static_cast<log::Level>(index); }},
+        .help = "how much the log on stderr says",
+        .fallback = "info"},
     Flag{.name = "log-file",
          .value = "FILE",
          .group = Group::kOutput,

@@ -83,4 +83,13 @@ Result<SamplerOptions> sampler_options(const Settings& settings) {
   return options;
 }
 
+Result<GenerationOptions> generation_options(const Settings& settings, std::vector<TokenId> stops) {
+  GenerationOptions options;
+  SMOE_TRY(options.sampler, sampler_options(settings));
+  options.max_tokens = static_cast<uint32_t>(settings.max_tokens.value_or(0));
+  options.stop_strings = settings.stop;
+  options.stop_tokens = std::move(stops);
+  return options;
+}
+
 }  // namespace smoe::cli

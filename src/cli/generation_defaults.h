@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "cli/settings.h"
+#include "engine/generation.h"
 #include "engine/sampler.h"
 
 namespace smoe::cli {
@@ -13,5 +14,8 @@ namespace smoe::cli {
 // MODEL/generation_config.json, then the built-in ones. A seed that nobody gave is drawn. Fails:
 // kCorrupt for a generation_config.json that is no JSON or has a value out of range.
 Result<SamplerOptions> sampler_options(const Settings& settings);
+
+// That, and what ends a text: `stops` (text/chat/stop_tokens.h) and the strings of --stop.
+Result<GenerationOptions> generation_options(const Settings& settings, std::vector<TokenId> stops);
 
 }  // namespace smoe::cli

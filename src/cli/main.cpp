@@ -25,7 +25,8 @@ constexpr std::array kEntries{
     Entry{CommandId::kShatter, shatter_command},   Entry{CommandId::kRun, run_command},
     Entry{CommandId::kInspect, inspect_command},   Entry{CommandId::kVerify, verify_command},
     Entry{CommandId::kEval, eval_command},         Entry{CommandId::kLogits, logits_command},
-    Entry{CommandId::kTokenize, tokenize_command},
+    Entry{CommandId::kTokenize, tokenize_command}, Entry{CommandId::kChat, chat_command},
+    Entry{CommandId::kTemplate, template_command}, Entry{CommandId::kBench, bench_command},
 };
 
 Status set_up_log(const Settings& settings) {

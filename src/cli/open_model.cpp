@@ -13,6 +13,22 @@ std::optional<uint32_t> narrow(const std::optional<uint64_t>& value) {
 
 }  // namespace
 
+Result<Tokenizer> load_tokenizer(const std::filesystem::path& model) {
+  std::error_code ignored;
+  if (std::filesystem::exists(model / "tokenizer.json", ignored)) return Tokenizer::load(model);
+  return Error{Code::kNotFound,
+               model.string() +
+                   ": has no tokenizer.json, which turns text into tokens; copy the "
+                   "checkpoint's into the folder (smoe logits works without)"};
+}
+
+std::tm local_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  return local;
+}
+
 Result<OpenModel> open_model(const Context& context, std::optional<uint32_t> positions) {
   const Settings& settings = context.settings;
   EngineOptions options;

@@ -1,6 +1,8 @@
 // From the settings of a command to an open engine.
 #pragma once
 
+#include <ctime>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -9,14 +11,21 @@
 #include "cli/commands.h"
 #include "compute/device.h"
 #include "engine/engine.h"
+#include "text/tokenizer.h"
 
 namespace smoe::cli {
+
+// For chat templates that tell the model the date.
+std::tm local_time();
 
 struct OpenModel {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Device> device;
   std::unique_ptr<Engine> engine;
 };
+
+// Fails: kNotFound without a tokenizer.json, and as Tokenizer::load.
+Result<Tokenizer> load_tokenizer(const std::filesystem::path& model);
 
 // `context`: positions that the command needs when --ctx does not say otherwise.
 // Fails: as Engine::open.

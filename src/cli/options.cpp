@@ -100,6 +100,8 @@ Result<Request> settle_all(const Command& command, const CommandLine& line,
                            const Environment& environment) {
   Request request;
   request.settings.command = command.id;
+  request.settings.state_folder = state_path(environment).value_or("").string();
+  request.settings.editor = environment("VISUAL").value_or(environment("EDITOR").value_or(""));
   SMOE_DO(line.read_arguments(request.settings));
   SMOE_TRY(const auto config, load_config(environment));
   for (size_t i = 0; i < flags().size(); ++i) {
@@ -137,15 +139,16 @@ Result<std::variant<Request, Answer>> parse_options(std::span<const std::string>
   if (arguments.empty())
     return Error{Code::kUsage, "a command is missing (smoe --help lists them)"};
   const std::string& first = arguments.front();
-  if (first == "--help" || first == "-h" || first == "help") return Parsed(Answer{general_help()});
-  if (first == "--version") return Parsed(Answer{std::string(version_text())});
+  if (first == "--help" || first == "-h" || first == "help")
+    return Parsed(std::in_place_type<Answer>, general_help());
+  if (first == "--version") return Parsed(std::in_place_type<Answer>, std::string(version_text()));
 
   const Command* command = command_named(first);
   if (command == nullptr) return unknown_command(first);
   SMOE_TRY(const CommandLine line, CommandLine::parse(*command, arguments.subspan(1)));
-  if (line.asks_for_help()) return Parsed(Answer{command_help(*command)});
+  if (line.asks_for_help()) return Parsed(std::in_place_type<Answer>, command_help(*command));
   SMOE_TRY(Request request, settle_all(*command, line, environment));
-  return Parsed(std::move(request));
+  return request;
 }
 
 bool wants_json(std::span<const std::string> arguments) {

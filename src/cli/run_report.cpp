@@ -48,6 +48,11 @@ uint64_t tokens_of(const Generation& generation) {
 
 }  // namespace
 
+std::string speed_line(const Generation& generation) {
+  return fmt::format("{} tokens, {:.1f} tokens/s", generation.tokens.size(),
+                     rate(decoded_tokens(generation), generation.decode_ns));
+}
+
 std::string run_table(const Engine& engine, const Generation& generation) {
   const StreamStats stream = engine.stream_stats();
   const MemoryPlan& plan = engine.plan();
@@ -83,13 +88,15 @@ std::string run_table(const Engine& engine, const Generation& generation) {
   return render_table(columns, rows);
 }
 
-std::string run_json(const Engine& engine, const Generation& generation, std::string_view text,
+std::string run_json(const Engine& engine, const Generation& generation, const AnswerOutput& answer,
                      uint64_t seed) {
   const StreamStats stream = engine.stream_stats();
   const MemoryPlan& plan = engine.plan();
   JsonWriter json;
   json.begin_object();
-  json.member("text", text).member("finish", name_of(generation.finish)).member("seed", seed);
+  json.member("text", std::string_view(answer.text()));
+  if (!answer.thinking().empty()) json.member("reasoning", std::string_view(answer.thinking()));
+  json.member("finish", name_of(generation.finish)).member("seed", seed);
   json.key("usage").begin_object();
   json.member("prompt_tokens", uint64_t{generation.prompt_tokens});
   json.member("completion_tokens", uint64_t{generation.tokens.size()});

@@ -15,8 +15,19 @@
 
 namespace smoe::cli {
 
-enum class CommandId : uint8_t { kShatter, kRun, kInspect, kVerify, kEval, kLogits, kTokenize };
-inline constexpr size_t kCommands = 7;
+enum class CommandId : uint8_t {
+  kShatter,
+  kRun,
+  kInspect,
+  kVerify,
+  kEval,
+  kLogits,
+  kTokenize,
+  kChat,
+  kTemplate,
+  kBench
+};
+inline constexpr size_t kCommands = 10;
 
 struct Settings {
   CommandId command = CommandId::kRun;
@@ -36,6 +47,17 @@ struct Settings {
   std::optional<std::string> input_file;  // tokenize
   bool decode = false;                    // tokenize
   std::optional<bool> special;            // tokenize; its default depends on the direction
+  bool explain = false;                   // tokenize
+  std::optional<std::string> variables;   // template
+  bool raw = false;                       // run: the prompt as it is, without the chat template
+  std::optional<std::string> system;      // run, chat
+  std::optional<bool> think;              // run, chat: enable_thinking of the template
+  bool history = true;                    // chat
+  uint64_t prompt_tokens = 512;           // bench
+  uint64_t gen_tokens = 128;              // bench
+  std::vector<std::string> depths;        // bench
+  uint64_t repeat = 3;                    // bench
+  bool markdown = false;                  // bench
 
   // Generation: unset means the model's generation_config.json, then the built-in value.
   std::optional<uint64_t> max_tokens;
@@ -60,6 +82,10 @@ struct Settings {
   Verify verify = Verify::kFirst;
   bool bets = false;
   CpuKernels kernels = CpuKernels::kBest;
+
+  // What the environment says of the user: never flags.
+  std::string state_folder;  // $XDG_STATE_HOME/smoe; empty without a home
+  std::string editor;        // $VISUAL or $EDITOR
 
   // Output.
   bool json = false;

@@ -1,5 +1,6 @@
-// Ctrl-C and its kin. One thread waits for SIGINT and SIGTERM, so that nothing ever runs inside a
-// signal handler; SIGPIPE is ignored, so that a write says EPIPE instead.
+// Ctrl-C and its kin. One thread waits for SIGINT, SIGTERM and changes of the terminal, so that
+// nothing ever runs inside a signal handler; SIGPIPE is ignored, so that a write says EPIPE
+// instead.
 #pragma once
 
 #include <atomic>
@@ -36,6 +37,26 @@ class Signals {
     Signals& signals_;
   };
 
+  // While one of these lives, signals only make descriptor() readable: for a prompt that has the
+  // terminal in a mode of its own and must put it back first.
+  class Polled {
+   public:
+    explicit Polled(Signals& signals) : signals_(signals) { ++signals_.polled_; }
+    ~Polled() { --signals_.polled_; }
+    Polled(const Polled&) = delete;
+    Polled& operator=(const Polled&) = delete;
+
+   private:
+    Signals& signals_;
+  };
+
+  // A conversation goes on after a Ctrl-C: forgets it, so that the next one is the first again.
+  void forget();
+
+  // Readable (an eventfd) after each signal, a change of the window's size and a return from the
+  // background.
+  int descriptor() const { return descriptor_; }
+
   // Calls `callback` once the first signal comes, on the waiting thread; at once when it has come
   // already. It must not block. nullptr takes the callback back: after that it is not running.
   void on_cancel(std::function<void()> callback);
@@ -46,6 +67,8 @@ class Signals {
   std::atomic<bool> cancelled_{false};
   std::atomic<int> received_{0};
   std::atomic<int> at_once_{0};
+  std::atomic<int> polled_{0};
+  int descriptor_ = -1;
   std::atomic<bool> stopping_{false};
   std::mutex mutex_;  // guards callback_
   std::function<void()> callback_;

@@ -51,4 +51,18 @@ std::string render_table(const std::vector<Column>& columns,
   return out;
 }
 
+std::string render_markdown(const std::vector<Column>& columns,
+                            const std::vector<std::vector<std::string>>& rows) {
+  std::string out = "|";
+  for (const Column& column : columns) out += " " + column.title + " |";
+  out += "\n|";
+  for (const Column& column : columns) out += column.numbers ? " ---: |" : " --- |";
+  for (const auto& row : rows) {
+    SMOE_CHECK(row.size() == columns.size());
+    out += "\n|";
+    for (const std::string& cell : row) out += " " + cell + " |";
+  }
+  return out + "\n";
+}
+
 }  // namespace smoe::cli

@@ -88,6 +88,7 @@ class Engine {
   void cancel();
   void clear_cancel();
 
+  const Scout& scout() const { return *scout_; }
   StepStats step_stats() const { return step_->stats(); }
   StreamStats stream_stats() const { return streamer_ ? streamer_->stats() : StreamStats{}; }
   std::string stream_description() const { return streamer_ ? streamer_->description() : ""; }

@@ -30,7 +30,7 @@ Result<std::unique_ptr<LocalExperts>> LocalExperts::open(std::span<const VaultFi
     const VaultInfo& info = file.info();
     if (experts->layers_.size() <= info.layer) experts->layers_.resize(info.layer + 1);
     experts->layers_[info.layer] = {*info.record.find("gate"), *info.record.find("up"),
-                                    *info.record.find("down"), true};
+                                    *info.record.find("down"), info.record.record_bytes};
     most = std::max(most, info.experts);
   }
   experts->keys_.reserve(most);

@@ -34,6 +34,8 @@ class Experts {
   virtual void demand(uint32_t layer, const Routing& routing) = 0;
   // Says what `layer` will probably need; changes no result.
   virtual void bet(uint32_t layer, const Routing& routing) = 0;
+  // Size of one of the layer's records.
+  virtual uint64_t record_bytes(uint32_t layer) const = 0;
   // Computes what was demanded. Fails: kIo, kCorrupt, kCancelled, kNumeric (checked only).
   virtual Status run(const ExpertsCall& call) = 0;
 };
@@ -48,13 +50,14 @@ class LocalExperts : public Experts {
 
   void demand(uint32_t layer, const Routing& routing) override;
   void bet(uint32_t layer, const Routing& routing) override;
+  uint64_t record_bytes(uint32_t layer) const override { return layers_[layer].record_bytes; }
   Status run(const ExpertsCall& call) override;
 
  private:
   // Where a layer's records have their matrices.
   struct LayerRecords {
     Segment gate, up, down;
-    bool present = false;
+    uint64_t record_bytes = 0;
   };
   struct Held {
     uint32_t row = 0;  // of ExpertsCall::held

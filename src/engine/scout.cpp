@@ -105,6 +105,7 @@ Status Scout::bind(Device& device) {
   std::unordered_map<std::string_view, uint32_t> index_of_name;
   for (uint32_t i = 0; i < tensors.size(); ++i) index_of_name.emplace(tensors[i].name, i);
 
+  step_bytes_ = file_.data_bytes();
   layers_.resize(spec_.layers.size());
   layer_ends_.assign(spec_.layers.size(), 0);
   for (const TensorNeed& need : scout_needs(spec_)) {
@@ -123,6 +124,7 @@ Status Scout::bind(Device& device) {
     if (need.role == Role::kEmbedding) {
       embedding_ = matrix;
       embedding_end_ = end;
+      if (!spec_.tied_head) step_bytes_ -= tensor.bytes;
     } else if (need.role == Role::kFinalNorm) {
       final_norm_ = vector;
     } else if (need.role == Role::kHead) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -45,6 +46,11 @@ class Scout {
   const Matrix& head() const { return head_; }
   const LayerWeights& layer(uint32_t index) const { return layers_[index]; }
 
+  std::span<const std::byte> memory() const { return memory_.bytes(); }
+  // What every step reads of it: all but the embedding, of which it takes a row a token, unless
+  // that is the head too.
+  uint64_t step_bytes() const { return step_bytes_; }
+
   // Wait until the weights are in memory and checked. Cost: one atomic load once they are.
   // Fails: kIo, kCorrupt, naming file and tensor.
   Status wait_for_embedding() const { return wait_for(embedding_end_); }
@@ -66,6 +72,7 @@ class Scout {
 
   ScoutFile file_;
   const ModelSpec& spec_;
+  uint64_t step_bytes_ = 0;
   AlignedBuffer memory_;
   Buffer buffer_;
   Matrix embedding_;

@@ -203,6 +203,7 @@ Status Step::routed(uint32_t layer) {
     parts_.experts->demand(layer, scratch.routing);
     stats_.expert_rows += scratch.routing.experts.size();
     stats_.unions += scratch.routing.members.size();
+    stats_.expert_bytes += scratch.routing.members.size() * parts_.experts->record_bytes(layer);
     bet_on(layer + 1);
   }
   const Timed timed(stats_.ffn_ns);

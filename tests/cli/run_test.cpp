@@ -36,7 +36,7 @@ class Run : public testing::Test {
   static std::string bare() { return *folder_ / "bare"; }  // without a tokenizer
 
   static ProcessResult run(const Words& more, const ProcessOptions& options = {}) {
-    Words words{"run", model(), "--temperature", "0", "--log-level", "warn"};
+    Words words{"run", model(), "--raw", "--temperature", "0", "--log-level", "warn"};
     words.insert(words.end(), more.begin(), more.end());
     return smoe(words, options);
   }
