@@ -1,5 +1,6 @@
 #include "text/byte_alphabet.h"
 
+#include <algorithm>
 #include <array>
 
 #include "text/utf8.h"
@@ -48,6 +49,8 @@ void append_byte_letters(std::string& text, std::string_view bytes) {
 
 void append_bytes_of_letters(std::string& bytes, std::string_view token) {
   const size_t begin = bytes.size();
+  bytes.resize(begin + token.size());  // at most one byte for each of a letter
+  char* to = bytes.data() + begin;
   for (size_t at = 0; at < token.size(); ++at) {
     // Letters have one byte or two; a vocabulary of 200,000 tokens is read at each start.
     char32_t letter = static_cast<unsigned char>(token[at]);
@@ -57,12 +60,12 @@ void append_bytes_of_letters(std::string& bytes, std::string_view token) {
     }
     const uint16_t byte = letter < kLetterLimit ? kAlphabet.bytes[letter] : kNoByte;
     if (byte == kNoByte) {
-      bytes.resize(begin);
-      bytes.append(token);
+      std::copy(token.begin(), token.end(), bytes.data() + begin);
       return;
     }
-    bytes.push_back(static_cast<char>(byte));
+    *to++ = static_cast<char>(byte);
   }
+  bytes.resize(static_cast<size_t>(to - bytes.data()));
 }
 
 }  // namespace smoe
