@@ -244,7 +244,8 @@ class Generator:
         if kind < 5:
             return f"({i(d)} {self.pick('+', '-', '*', '//', '%')} {i(d)})"
         if kind == 5:
-            return f"({i(0)}) ** {self.pick('2', '0', '3')}"
+            # Not of a negative constant: Jinja2 folds it and then takes the power first.
+            return f"({self.pick('n', 'm', '3', '10', '-n')}) ** {self.pick('2', '0', '3')}"
         if kind == 6:
             return f"-{i(0)}"
         if kind < 10:

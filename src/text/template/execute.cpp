@@ -254,7 +254,7 @@ Result<Renderer::Flow> Renderer::run_node(const With& node, Position) {
   scope_ = inner;
   auto flow = [&]() -> Result<Flow> {
     for (size_t i = 0; i < values.size(); ++i)
-      SMOE_DO(assign(node.assignments[i].first, std::move(values[i])));
+      SMOE_DO(assign(node.assignments[i].target, std::move(values[i])));
     return execute(node.body);
   }();
   scope_ = outer;

@@ -204,7 +204,7 @@ Result<Expression> ExpressionParser::comparison() {
     }
     SMOE_TRY(Expression operand, sum());
     deepest = std::max(deepest, operand.depth);
-    chain.rest.emplace_back(*operation, std::move(operand));
+    chain.rest.push_back({*operation, std::move(operand)});
   }
   if (chain.rest.empty()) return first;
   chain.first = boxed(std::move(first));
@@ -375,7 +375,7 @@ Result<Expression> ExpressionParser::dict() {
     SMOE_DO(expect_operator(":"));
     SMOE_TRY(Expression value, expression());
     deepest = std::max({deepest, key.depth, value.depth});
-    node.entries.emplace_back(std::move(key), std::move(value));
+    node.entries.push_back({std::move(key), std::move(value)});
     if (!skip_operator(",")) break;
   }
   SMOE_DO(expect_operator("}"));
@@ -480,7 +480,7 @@ Status ExpressionParser::one_argument(ArgumentList& to) {
     SMOE_TRY(Expression value, expression());
     for (const auto& [name, given] : to.keywords)
       if (name == keyword) return fail(at, "the argument '" + name + "' is repeated");
-    to.keywords.emplace_back(std::move(keyword), std::move(value));
+    to.keywords.push_back({std::move(keyword), std::move(value)});
   } else {
     if (!positional_allowed) return fail(at, "an argument by position behind one by name");
     SMOE_TRY(Expression value, expression());

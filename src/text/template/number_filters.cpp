@@ -77,7 +77,8 @@ Answer round_filter(Call& call) {
   const double unit = std::pow(10.0, static_cast<double>(precision));
   const double scaled = to_double(call.self()) * unit;
   if (!std::isfinite(scaled)) return call.wrong("cannot convert to an integer");
-  return Value((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / unit);
+  // In Python the rounded number is an int for a moment, which has no negative zero.
+  return Value(((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) + 0.0) / unit);
 }
 
 constexpr Routine kFilters[] = {

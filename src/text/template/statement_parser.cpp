@@ -90,7 +90,7 @@ Result<Statement> StatementParser::conditional(Position at) {
   for (;;) {
     SMOE_TRY(Expression condition, tuple(Choices::kNotAllowed, ends_condition, false));
     SMOE_TRY(Body branch, block({"elif", "else", "endif"}));
-    node.branches.emplace_back(std::move(condition), std::move(branch));
+    node.branches.push_back({std::move(condition), std::move(branch)});
     if (skip_name("elif")) continue;
     if (skip_name("else")) {
       SMOE_TRY(node.otherwise, block({"endif"}));
@@ -194,7 +194,7 @@ Result<Statement> StatementParser::with(Position at) {
     SMOE_TRY(Target assigned, single_target());
     SMOE_DO(expect_operator("="));
     SMOE_TRY(Expression value, expression());
-    node.assignments.emplace_back(std::move(assigned), std::move(value));
+    node.assignments.push_back({std::move(assigned), std::move(value)});
   }
   SMOE_TRY(node.body, block({"endwith"}));
   skip();

@@ -21,11 +21,14 @@ namespace smoe::jinja {
 enum class Symbol : uint32_t {};
 
 struct Expression;
+struct NamedArgument;
+struct DictEntry;
+struct ComparisonStep;
 using ExpressionPtr = std::unique_ptr<Expression>;
 
 struct ArgumentList {
   std::vector<Expression> positional;
-  std::vector<std::pair<std::string, Expression>> keywords;
+  std::vector<NamedArgument> keywords;
   ExpressionPtr spread;           // *args
   ExpressionPtr spread_keywords;  // **kwargs
 };
@@ -42,7 +45,7 @@ struct ListOf {
   bool is_tuple;
 };
 struct DictOf {
-  std::vector<std::pair<Expression, Expression>> entries;
+  std::vector<DictEntry> entries;
 };
 struct Attribute {
   ExpressionPtr object;
@@ -97,7 +100,7 @@ struct ComparisonChain {
     kNotIn,
   };
   ExpressionPtr first;
-  std::vector<std::pair<Operator, Expression>> rest;
+  std::vector<ComparisonStep> rest;
 };
 struct Choice {
   ExpressionPtr condition;
@@ -111,6 +114,19 @@ struct Expression {
   std::variant<Literal, Name, Piped, ListOf, DictOf, Attribute, Item, Slice, CallOf, RoutineOf, Not,
                Sign, Binary, Logic, Concatenation, ComparisonChain, Choice>
       node;
+};
+
+struct NamedArgument {
+  std::string name;
+  Expression value;
+};
+struct DictEntry {
+  Expression key;
+  Expression value;
+};
+struct ComparisonStep {
+  ComparisonChain::Operator operation;
+  Expression operand;
 };
 
 struct Target {
@@ -139,8 +155,12 @@ struct AssignmentBlock {
   Expression filtered;  // what becomes of the body, as Piped
   Body body;
 };
+struct Branch {
+  Expression condition;
+  Body body;
+};
 struct Conditional {
-  std::vector<std::pair<Expression, Body>> branches;
+  std::vector<Branch> branches;
   Body otherwise;
 };
 struct ForLoop {
@@ -175,7 +195,7 @@ struct FilterBlock {
   Body body;
 };
 struct With {
-  std::vector<std::pair<Target, Expression>> assignments;
+  std::vector<Assignment> assignments;
   Body body;
 };
 struct Jump {
