@@ -80,7 +80,10 @@ SourcedText replace(const SourcedText& text, const std::vector<TextRange>& match
   size_t copied = 0;
   for (const TextRange match : matches) {
     result.append(text, copied, match.begin);
+    const size_t begin = result.text.size();
     result.append(content, text, match.begin);
+    // To the reference it stands for the last character that it took the place of.
+    if (match.end > text.first_bytes) result.first_bytes = std::min(result.first_bytes, begin);
     copied = match.end;
   }
   result.append(text, copied, text.text.size());

@@ -103,6 +103,16 @@ TEST(Normalizer, TrackedTextKnowsWhereItsBytesCameFrom) {
   EXPECT_EQ(result->source_end(6), 6u);
 }
 
+TEST(Normalizer, WhatReplacesSeveralCharactersDoesNotBeginTheOriginal) {
+  const auto first_bytes = [](const std::string& pattern) {
+    const auto normalizer = Normalizer::from_json(test::to_json(replace("String", pattern, "xyz")));
+    return normalizer->normalize(SourcedText{.text = "abc", .first_bytes = 1})->first_bytes;
+  };
+  EXPECT_EQ(first_bytes("a"), 3u);
+  EXPECT_EQ(first_bytes("ab"), 0u);
+  EXPECT_EQ(first_bytes("b"), 1u);
+}
+
 // Trap 1.
 TEST(Normalizer, AStepThatIsNotKnownStopsWithItsName) {
   EXPECT_EQ(refusal({{"type", "Precompiled"}}),
