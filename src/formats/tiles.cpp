@@ -144,13 +144,13 @@ void pack_f32_row(std::span<const float> values, uint32_t lane, std::byte* tile)
   for (size_t k = 0; k < values.size(); ++k) store(tile + k * kVectorBytes + lane * 4, values[k]);
 }
 
-Status pack_quantized_row(std::span<const float> values, Format target, uint32_t row, uint32_t lane,
-                          std::span<std::byte> tile) {
+Status pack_quantized_row(const RowMajor& source, std::span<const float> values, Format target,
+                          uint32_t row, std::span<std::byte> tile) {
   const DType dtype = info(target).source;
   std::vector<std::byte> blocks(*row_bytes(dtype, values.size()));
-  if (Status status = quantize_row(dtype, values, {}, blocks); !status)
+  if (Status status = quantize_row(dtype, values, source.importance, blocks); !status)
     return std::move(status).error().in("row " + std::to_string(row));
-  pack_block_row(target, blocks, lane, tile);
+  pack_block_row(target, blocks, row % kTileRows, tile);
   return {};
 }
 
@@ -258,7 +258,7 @@ Status pack_tile(const RowMajor& source, Format target, uint32_t tile, std::span
       if (target == Format::kF32) {
         pack_f32_row(values, lane, out.data());
       } else {
-        SMOE_DO(pack_quantized_row(values, target, row, lane, out));
+        SMOE_DO(pack_quantized_row(source, values, target, row, out));
       }
     }
   }

@@ -19,6 +19,8 @@ struct RowMajor {
   uint32_t cols;
   std::span<const std::byte> data;
   std::span<const float> scales;
+  // How much an error in each column counts where the rows are quantised (formats/quantize.h).
+  std::span<const float> importance = {};
 };
 
 // The format that keeps every bit of a source type: F32, F16, BF16, F8E4M3, blocks. Nothing for

@@ -7,7 +7,9 @@
 
 #include "base/check.h"
 #include "base/checksum.h"
+#include "base/json.h"
 #include "families/find.h"
+#include "formats/quantize.h"
 #include "formats/tiles.h"
 
 namespace smoe {
@@ -20,9 +22,14 @@ bool is_router(Role role) { return role == Role::kRouter || role == Role::kShare
 // Chooses the format of every matrix, and remembers for people where it is not the expected one.
 class FormatChoice {
  public:
-  FormatChoice(const TensorSource& source, const SourceModel& model, Quant quant,
+  FormatChoice(const TensorSource& source, const SourceModel& model, const ShatterOptions& options,
                std::vector<std::string>& notes)
-      : source_(source), model_(model), quant_(quant), notes_(notes) {}
+      : source_(source), model_(model), notes_(notes) {
+    const auto by_preset =
+        options.quant == Quant::kQuality ? std::optional(Format::kQ8_0) : std::optional<Format>();
+    experts_ = options.experts ? options.experts : by_preset;
+    scout_ = options.scout ? options.scout : by_preset;
+  }
 
   Format of_scout(const TensorNeed& need) {
     return chosen(need, dtype_of(need.role, need.layer, 0), scout_name(need.role, need.layer));
@@ -56,18 +63,25 @@ class FormatChoice {
     const auto exact = exact_format(dtype);
     SMOE_CHECK(exact.has_value());
     // Trap: a router below its source's precision picks other experts.
-    if (quant_ == Quant::kExact || is_router(need.role)) return *exact;
+    const std::optional<Format> wanted = is_expert(need.role) ? experts_ : scout_;
+    if (!wanted || is_router(need.role)) return *exact;
     // What is quantised stays as it is: twice would lose more than once.
     if (is_block(dtype)) return *exact;
-    if (need.cols % info(Format::kQ8_0).block_k == 0) return Format::kQ8_0;
-    notes_.push_back(fmt::format("{} stays {}: its rows of {} do not fill blocks of {}", name,
-                                 info(*exact).name, need.cols, info(Format::kQ8_0).block_k));
-    return *exact;
+    const BlockChoice choice = block_type_for(info(*wanted).source, need.cols);
+    if (choice.dtype == info(*wanted).source) return *wanted;
+    const auto stand_in = choice.dtype ? exact_format(*choice.dtype) : std::nullopt;
+    const bool stays = !stand_in || !info(*stand_in).computed;
+    const Format format = stays ? *exact : *stand_in;
+    notes_.push_back(fmt::format("{} {} {}: its rows of {} do not fill blocks of {}", name,
+                                 stays ? "stays" : "becomes", info(format).name, need.cols,
+                                 info(*wanted).block_k));
+    return format;
   }
 
   const TensorSource& source_;
   const SourceModel& model_;
-  Quant quant_;
+  std::optional<Format> experts_;
+  std::optional<Format> scout_;
   std::vector<std::string>& notes_;
 };
 
@@ -105,11 +119,14 @@ void plan_vault_files(FormatChoice& choice, ShatterPlan& plan) {
   }
 }
 
-uint64_t fingerprint_of(const ShatterPlan& plan, const TensorSource& source, Quant quant) {
+uint64_t fingerprint_of(const ShatterPlan& plan, const TensorSource& source,
+                        const ShatterOptions& options) {
   Checksum checksum;
   checksum.add(fmt::format("plan {} {}\n{}\n{}\n", kFolderVersion,
-                           kQuantNames[static_cast<size_t>(quant)], source.identity(),
+                           kQuantNames[static_cast<size_t>(options.quant)], source.identity(),
                            plan.scout.spec_json));
+  if (options.calibration.importance)
+    checksum.add(fmt::format("calibration {}\n", checksum_text(options.calibration.checksum)));
   for (const TensorSource::Tensor& tensor : source.tensors()) {
     checksum.add(fmt::format("{} {}", tensor.name, name_of(tensor.dtype)));
     for (const uint64_t side : tensor.shape) checksum.add(fmt::format(" {}", side));
@@ -171,15 +188,33 @@ uint64_t file_bytes(const VaultInfo& vault) {
   return vault.data_begin + uint64_t{vault.experts} * vault.record.record_bytes;
 }
 
+Result<Format> storable_format(std::string_view name) {
+  std::string known;
+  for (size_t i = 0; i < kFormats; ++i) {
+    const FormatInfo& one = info(static_cast<Format>(i));
+    if (!one.computed || !can_quantize_to(one.source)) continue;
+    if (one.name == name) return static_cast<Format>(i);
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+  }
+  return Error{Code::kUsage, fmt::format("weights cannot be stored as {}, this build makes {}",
+                                         json_quote(name.substr(0, 40)), known)};
+}
+
 Result<ShatterPlan> plan_shatter(const TensorSource& source, Quant quant) {
+  return plan_shatter(source, ShatterOptions{.quant = quant});
+}
+
+Result<ShatterPlan> plan_shatter(const TensorSource& source, const ShatterOptions& options) {
+  for (const auto& wanted : {options.experts, options.scout})
+    if (wanted) SMOE_DO(storable_format(info(*wanted).name));
   ShatterPlan plan;
   SMOE_TRY(plan.model, read_source_model(source));
   plan.scout.spec_json = plan.model.spec.to_json();
   plan.scout.source = label_of(source);
-  FormatChoice choice(source, plan.model, quant, plan.notes);
+  FormatChoice choice(source, plan.model, options, plan.notes);
   SMOE_DO(plan_scout_file(choice, plan));
   plan_vault_files(choice, plan);
-  plan.fingerprint = fingerprint_of(plan, source, quant);
+  plan.fingerprint = fingerprint_of(plan, source, options);
   SMOE_DO(fix_sizes(plan));
   return plan;
 }

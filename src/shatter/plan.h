@@ -31,7 +31,8 @@ struct ShatterPlan {
 
 uint64_t file_bytes(const VaultInfo& vault);
 
-// Fails: as read_source_model.
+// Fails: as read_source_model and storable_format.
+Result<ShatterPlan> plan_shatter(const TensorSource& source, const ShatterOptions& options);
 Result<ShatterPlan> plan_shatter(const TensorSource& source, Quant quant);
 
 }  // namespace smoe

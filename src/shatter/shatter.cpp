@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/check.h"
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -152,7 +153,8 @@ class Shattering {
                              .rows = need.rows,
                              .cols = need.cols,
                              .data = data,
-                             .scales = scales};
+                             .scales = scales,
+                             .importance = importance_of(place, need)};
     if (is_expert(place.role)) {
       doing_ = fmt::format("layer {} of {}", place.layer + 1, plan_.model.spec.layers.size());
       SMOE_DO(vault_.add(plan_.vault_of(place.layer), place.expert, place.role, matrix));
@@ -162,6 +164,15 @@ class Shattering {
       SMOE_DO(add_to_scout(place, need, matrix));
     }
     return {};
+  }
+
+  // A calibration of another model must not be read beyond its end.
+  std::span<const float> importance_of(const TensorPlace& place, const TensorNeed& need) const {
+    const Calibration& calibration = options_.calibration;
+    if (!calibration.importance || need.vector) return {};
+    const auto known = calibration.importance(place.role, place.layer, place.expert);
+    SMOE_CHECK(known.empty() || known.size() == need.cols);
+    return known;
   }
 
   Status add_to_scout(const TensorPlace& place, const TensorNeed& need, const RowMajor& matrix) {
@@ -256,7 +267,7 @@ Status check_space(const fs::path& model, uint64_t bytes) {
 Status run(const fs::path& checkpoint, const fs::path& model, const ShatterOptions& options,
            ShatterReport& report) {
   SMOE_TRY(const std::unique_ptr<TensorSource> source, open_source(checkpoint));
-  SMOE_TRY(ShatterPlan plan, plan_shatter(*source, options.quant));
+  SMOE_TRY(ShatterPlan plan, plan_shatter(*source, options));
   SMOE_TRY(std::vector<Companion> companions, companions_of(*source));
   report.notes = source->notes();
   report.notes.insert(report.notes.end(), plan.notes.begin(), plan.notes.end());

@@ -7,11 +7,14 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "formats/block_format.h"
+#include "model/inventory.h"
 
 namespace smoe {
 
@@ -27,12 +30,24 @@ struct ShatterProgress {
   std::string_view doing;  // "scout", "layer 3 of 48"
 };
 
+// What a calibration has seen: how much an error in each column of a matrix counts.
+struct Calibration {
+  uint64_t checksum = 0;  // of all of it: two calibrations make two models
+  // By expert role (others: expert 0). Empty: nothing is known, all columns count alike.
+  std::function<std::span<const float>(Role role, uint32_t layer, uint32_t expert)> importance = {};
+};
+
 struct ShatterOptions {
   Quant quant = Quant::kExact;
   unsigned threads = 1;
   std::function<void(const ShatterProgress&)> progress =
       {};                                        // called from the shattering thread, often
   const std::atomic<bool>* cancelled = nullptr;  // looked at between records: kCancelled
+  // Over `quant`: what F32, F16, BF16 and FP8 matrices become. Blocks stay as they are, routers and
+  // norms keep their type. Rows that do not fill its blocks take a type that they fill, or stay.
+  std::optional<Format> experts = {};
+  std::optional<Format> scout = {};
+  Calibration calibration = {};
 };
 
 struct ShatterReport {
@@ -43,6 +58,9 @@ struct ShatterReport {
   double seconds = 0;
   std::vector<std::string> notes;  // for people: tensors that kept their type, missing tokenizer …
 };
+
+// The format of that name, where weights can be converted to it. Fails: kUsage, with the list.
+Result<Format> storable_format(std::string_view name);
 
 // Fails with an error that names the file and the remedy; then the folder holds only whole files
 // and a later call with the same arguments resumes. kUsage when `model` holds another plan (other

@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "formats/blocks.h"
+#include "formats/quantize.h"
 #include "formats/tiles.h"
 
 namespace smoe {
@@ -151,6 +152,29 @@ TEST(BlockTiles, RefuseScalesThatAreNoNumbers) {
   EXPECT_EQ(status.error().code, Code::kNumeric);
   EXPECT_EQ(status.error().message.find("row 3, column 0: the weight is "), 0U)
       << status.error().message;
+}
+
+TEST(BlockTiles, TakeFloatsByTheirImportance) {
+  const std::vector<float> rows = test::floats_in("rows.f32");
+  const std::vector<float> importance = test::floats_in("importance.f32");
+  const RowMajor source = {.dtype = DType::kF32,
+                           .rows = test::kBlockRows,
+                           .cols = test::kBlockCols,
+                           .data = std::as_bytes(std::span(rows)),
+                           .scales = {},
+                           .importance = importance};
+  std::vector<std::byte> tile(tile_bytes(Format::kQ4_K, source.cols));
+  ASSERT_TRUE(pack_tile(source, Format::kQ4_K, 0, tile));
+  std::vector<float> found(test::kBlockCols);
+  std::vector<float> wanted(test::kBlockCols);
+  std::vector<std::byte> blocks(*row_bytes(DType::kQ4_K, source.cols));
+  for (uint32_t row = 0; row < test::kBlockRows; ++row) {
+    const auto weights = std::span(rows).subspan(row * test::kBlockCols, test::kBlockCols);
+    ASSERT_TRUE(quantize_row(DType::kQ4_K, weights, importance, blocks));
+    dequantize_row(DType::kQ4_K, blocks, wanted);
+    unpack_row(Format::kQ4_K, tile, row, found);
+    EXPECT_EQ(found, wanted) << row;
+  }
 }
 
 TEST(BlockTiles, AreNeverQuantisedTwice) {

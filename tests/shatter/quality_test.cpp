@@ -82,6 +82,54 @@ TEST(Exact, StoresExpertsOfDifferentTypesInOneThatHoldsThemAll) {
               rows.in_checkpoint(Role::kExpertUp, 0, expert));
 }
 
+TEST(Formats, AreChosenForExpertsAndScoutApart) {
+  const test::Workshop shop({.layers = 1, .width = 64, .experts = 4, .expert_width = 32});
+  test::shatter_folder(shop.checkpoint, shop.folder / "experts", {.experts = Format::kQ8_0});
+  const ModelRows experts(shop.checkpoint, shop.folder / "experts");
+  EXPECT_EQ(experts.format_in_model(Role::kExpertUp, 0), Format::kQ8_0);
+  EXPECT_EQ(experts.format_in_model(Role::kQuery, 0), Format::kBF16);
+  test::shatter_folder(shop.checkpoint, shop.folder / "scout", {.scout = Format::kQ8_0});
+  const ModelRows scout(shop.checkpoint, shop.folder / "scout");
+  EXPECT_EQ(scout.format_in_model(Role::kExpertUp, 0), Format::kBF16);
+  EXPECT_EQ(scout.format_in_model(Role::kQuery, 0), Format::kQ8_0);
+  EXPECT_EQ(scout.format_in_model(Role::kRouter, 0), Format::kBF16);
+}
+
+TEST(Formats, AreRefusedWithTheListWhereNothingMakesThem) {
+  const test::Workshop shop;
+  EXPECT_EQ(storable_format("q8_0").value(), Format::kQ8_0);
+  for (const char* name : {"f16", "f8_e4m3", "q9"}) {
+    const auto format = storable_format(name);
+    ASSERT_FALSE(format) << name;
+    EXPECT_EQ(format.error().code, Code::kUsage);
+    EXPECT_NE(format.error().message.find("this build makes "), std::string::npos);
+    EXPECT_NE(format.error().message.find("q8_0"), std::string::npos);
+  }
+  EXPECT_EQ(test::shatter_outcome(shop.checkpoint, shop.model, {.experts = Format::kF16}),
+            "usage: " + storable_format("f16").error().message);
+}
+
+TEST(Calibration, IsAskedForEveryMatrixAndMakesAnotherModel) {
+  const test::Workshop shop({.layers = 1, .width = 64, .experts = 2, .expert_width = 32});
+  std::vector<float> ones(64, 1.0F);
+  size_t asked = 0;
+  ShatterOptions options{.quant = Quant::kQuality};
+  options.calibration.importance = [&](Role role, uint32_t layer, uint32_t expert) {
+    EXPECT_EQ(layer, 0U);
+    EXPECT_LT(expert, 2U);
+    ++asked;
+    const bool narrow = role == Role::kExpertDown;
+    return std::span<const float>(ones).first(narrow ? 32 : 64);
+  };
+  options.calibration.checksum = 1;
+  test::shatter_folder(shop.checkpoint, shop.model, options);
+  EXPECT_EQ(asked, 2U + 4 + 1 + 2 * 3);  // embedding and head, attention, router, experts
+  EXPECT_TRUE(test::shatter_folder(shop.checkpoint, shop.model, options).already_done);
+  options.calibration.checksum = 2;
+  EXPECT_NE(test::shatter_outcome(shop.checkpoint, shop.model, options).find("of other options"),
+            std::string::npos);
+}
+
 TEST(Quant, HasAName) {
   EXPECT_EQ(quant_named("exact"), Quant::kExact);
   EXPECT_EQ(quant_named("quality"), Quant::kQuality);
