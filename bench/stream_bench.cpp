@@ -53,7 +53,8 @@ Status write_layer(const fs::path& folder, uint32_t layer) {
     std::vector<uint64_t> record(info.record.record_bytes / sizeof(uint64_t));
     for (uint32_t expert = 0; expert < kExperts; ++expert) {
       for (uint64_t& word : record) word = rng.next();
-      SMOE_DO(file.write_at(info.offset_of(expert), std::as_bytes(std::span(record))));
+      const uint64_t offset = header.size() + expert * info.record.record_bytes;
+      SMOE_DO(file.write_at(offset, std::as_bytes(std::span(record))));
     }
     return {};
   });
@@ -63,6 +64,7 @@ struct Setting {
   std::string name;
   IoEngine io = IoEngine::kPread;
   uint64_t compute_ns = 0;  // of an expert
+  bool bets = false;
 };
 
 double processor_seconds() {
@@ -93,6 +95,15 @@ std::vector<ExpertKey> demands_of(uint32_t layer, Rng& rng) {
   return keys;
 }
 
+// Half of what the next layer will demand, with a wrong guess now and then.
+std::vector<ExpertKey> guess(const std::vector<ExpertKey>& next, Rng& rng) {
+  std::vector<ExpertKey> keys;
+  for (size_t i = rng.below(2); i < next.size(); i += 2) keys.push_back(next[i]);
+  for (ExpertKey& key : keys)
+    if (rng.uniform() < 0.15) key.expert = static_cast<ExpertId>(rng.below(kExperts));
+  return keys;
+}
+
 Status run(std::span<const VaultFile> files, const Setting& setting, uint32_t tokens,
            uint64_t seed) {
   StreamerOptions options;
@@ -101,6 +112,8 @@ Status run(std::span<const VaultFile> files, const Setting& setting, uint32_t to
   options.verify = Verify::kNever;
   SMOE_TRY(const auto streamer, Streamer::open(files, options));
   Rng rng(seed);
+  Rng luck(seed);
+  std::vector<ExpertKey> next = demands_of(0, rng);
   StreamStats before;
   uint64_t began = 0;
   double processor = 0;
@@ -111,11 +124,16 @@ Status run(std::span<const VaultFile> files, const Setting& setting, uint32_t to
       processor = processor_seconds();
     }
     for (uint32_t layer = 0; layer < kLayers; ++layer) {
-      streamer->demand(demands_of(layer, rng));
+      compute(4 * setting.compute_ns);
+      streamer->demand(next);
+      next = demands_of((layer + 1) % kLayers, rng);
+      const std::vector<ExpertKey> bets = guess(next, luck);
+      if (setting.bets) streamer->bet(bets);
       while (streamer->outstanding() > 0) {
         SMOE_TRY(const Lease lease, streamer->next_ready(Streamer::Pick::kAny));
         compute(setting.compute_ns);
       }
+      if (setting.bets) streamer->bet(bets);
     }
   }
   const double seconds = seconds_between(began, now_ns());
@@ -123,17 +141,18 @@ Status run(std::span<const VaultFile> files, const Setting& setting, uint32_t to
   const auto since = [&](uint64_t StreamStats::*field) {
     return static_cast<double>(after.*field - before.*field);
   };
-  const double computed =
-      static_cast<double>(setting.compute_ns) * 1e-9 * since(&StreamStats::demands);
+  const double computed = static_cast<double>(setting.compute_ns) * 1e-9 *
+                          (since(&StreamStats::demands) + 4 * kLayers * tokens);
   fmt::print(
       "{:<22} {:6.1f} ms/token  {:5.2f} GB/s  {:4.1f} % hits  waited {:5.1f}  read {:5.1f}  "
-      "processor beyond computing {:5.2f} ms/token, {:4.1f} us/read\n",
+      "processor beyond computing {:5.2f} ms/token, {:4.1f} us/read  bets used {:.0f} of {:.0f}\n",
       setting.name, seconds * 1e3 / tokens, since(&StreamStats::bytes_read) * 1e-9 / seconds,
       100 * since(&StreamStats::hits) / since(&StreamStats::demands),
       since(&StreamStats::wait_ns) * 1e-6 / tokens,
       since(&StreamStats::disk_busy_ns) * 1e-6 / tokens,
       (processor_seconds() - processor - computed) * 1e3 / tokens,
-      (processor_seconds() - processor - computed) * 1e6 / since(&StreamStats::reads));
+      (processor_seconds() - processor - computed) * 1e6 / since(&StreamStats::reads),
+      since(&StreamStats::bets_used), since(&StreamStats::bets));
   std::fflush(stdout);
   return {};
 }
@@ -148,10 +167,12 @@ Status bench(const fs::path& folder, uint32_t tokens) {
     files.push_back(std::move(file));
   }
   const std::vector<Setting> settings = {
-      {"pread", IoEngine::kPread, 0},
-      {"io_uring", IoEngine::kUring, 0},
+      {"pread", IoEngine::kPread},
+      {"io_uring", IoEngine::kUring},
       {"pread, computing", IoEngine::kPread, 400'000},
       {"io_uring, computing", IoEngine::kUring, 400'000},
+      {"pread, bets", IoEngine::kPread, 400'000, true},
+      {"io_uring, bets", IoEngine::kUring, 400'000, true},
   };
   for (uint64_t round = 0; round < 3; ++round)
     for (const Setting& setting : settings) SMOE_DO(run(files, setting, tokens, round + 1));

@@ -94,9 +94,9 @@ void summarize(std::span<const float> logits, Routing& routing, RouterWork& work
 }  // namespace
 
 RouterNumbers Routing::numbers() const {
-  if (!summarize) return {};
-  const size_t tokens = experts.size() / active;
-  return {probabilities, ranks, static_cast<uint32_t>(tokens), active};
+  const auto tokens = static_cast<uint32_t>(experts.size() / active);
+  if (!summarize) return {{}, {}, tokens, active};
+  return {probabilities, ranks, tokens, active};
 }
 
 void Routing::reserve(uint32_t tokens, uint32_t active_experts, uint32_t experts_of_layer) {

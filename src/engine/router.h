@@ -43,7 +43,7 @@ struct Routing {
     return std::span(member_weights).subspan(member.begin, member.count);
   }
 
-  // What the streamer may know of it; nothing without `summarize`.
+  // What the streamer may know of it; without `summarize` nothing of single experts.
   RouterNumbers numbers() const;
 
   void reserve(uint32_t tokens, uint32_t active_experts, uint32_t experts_of_layer);

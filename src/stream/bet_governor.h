@@ -20,28 +20,27 @@ class BetGovernor {
     end_turn();
   }
 
-  static constexpr uint32_t kTurnVisits = 256;  // some tokens: layers differ
-  static constexpr uint32_t kTurnsBetween =
-      16;  // turns of the better way before the other is tried
+  static constexpr uint32_t kTurnVisits = 64;    // some tokens: layers differ
+  static constexpr uint32_t kFirstTurns = 8;     // by turns with and without
+  static constexpr uint32_t kTurnsBetween = 16;  // of the better way, before the other is tried
 
  private:
-  // The first turns try both ways. A turn of the other way that was better takes over at once.
+  // While the ring fills, the step waits less and less whatever the bets do. So the very first turns
+  // do not count, and those after them change every time.
   void end_turn() {
     Way& way = ways_[on_ ? 1 : 0];
     const auto cost = static_cast<double>(wait_ns_);
     way.cost = way.known ? way.cost + kMemory * (cost - way.cost) : cost;
-    way.known = true;
+    way.known = turns_ >= 2;
     wait_ns_ = 0;
     visits_ = 0;
-    const Way& other = ways_[on_ ? 0 : 1];
-    if (!other.known || ++turns_ >= kTurnsBetween) {
+    ++turns_;
+    const bool better_on = ways_[1].cost <= ways_[0].cost;
+    if (turns_ < kFirstTurns) {
       on_ = !on_;
-      turns_ = 0;
-      trial_ = true;
-      return;
+    } else {
+      on_ = (turns_ % kTurnsBetween == 0) != better_on;
     }
-    if (trial_) on_ = ways_[1].cost <= ways_[0].cost;
-    trial_ = false;
   }
 
   struct Way {
@@ -52,9 +51,8 @@ class BetGovernor {
 
   std::array<Way, 2> ways_{};  // without bets, with bets
   bool on_ = true;
-  bool trial_ = false;  // this turn is one of the way that was not chosen
   uint32_t visits_ = 0;
-  uint32_t turns_ = 0;
+  uint64_t turns_ = 0;
   uint64_t wait_ns_ = 0;
 };
 

@@ -10,6 +10,8 @@
 namespace smoe {
 namespace {
 
+constexpr uint32_t kMostTokensToBetFor = 8;
+
 void add(std::atomic<uint64_t>& counter, uint64_t amount) {
   counter.fetch_add(amount, std::memory_order_relaxed);
 }
@@ -74,7 +76,9 @@ void RingStreamer::visit(std::span<const ExpertKey> keys, const RouterNumbers& r
     if (observer_ != nullptr) observer_->visited(one);
     begin = end;
   }
-  governor_.visited(std::exchange(waited_ns_, 0));
+  // A prompt waits in another way, and nobody bets for it.
+  const uint64_t waited = std::exchange(waited_ns_, 0);
+  if (router.tokens <= kMostTokensToBetFor) governor_.visited(waited);
 }
 
 // A record that is resident, or whose read is under way or queued.
