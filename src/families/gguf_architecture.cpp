@@ -319,9 +319,7 @@ Result<const GgufArchitecture*> gguf_architecture_of(const GgufHeader& header) {
                                                json_quote(name->substr(0, 60)), known)};
 }
 
-std::optional<TensorPlace> gguf_place_of(std::string_view name) {
-  return place_of(kTensors, name);
-}
+std::optional<TensorPlace> gguf_place_of(std::string_view name) { return place_of(kTensors, name); }
 
 Result<std::string> gguf_config(const GgufArchitecture& architecture, const GgufHeader& header,
                                 std::span<const TensorPlace> tensors,
