@@ -138,7 +138,8 @@ Outcome bench_command(Context& context) {
   SMOE_TRY(const std::vector<uint64_t> depths, depths_of(settings));
   const uint64_t longest = std::max(settings.prompt_tokens, settings.gen_tokens) +
                            *std::max_element(depths.begin(), depths.end());
-  SMOE_TRY(const OpenModel model, open_model(context, static_cast<uint32_t>(longest)));
+  SMOE_TRY(const OpenModel model,
+           open_model(context, {.positions = static_cast<uint32_t>(longest)}));
   Engine& engine = *model.engine;
   if (longest > engine.context())
     return Error{Code::kUsage, fmt::format("depth and tokens together are {}, the context holds {}",

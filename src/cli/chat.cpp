@@ -204,7 +204,7 @@ Status Chat::set(std::string_view words) {
 
 Outcome chat_command(Context& context) {
   const Settings& settings = context.settings;
-  SMOE_TRY(const OpenModel model, open_model(context, std::nullopt));
+  SMOE_TRY(const OpenModel model, open_model(context, {}));
   SMOE_TRY(const Tokenizer tokenizer, load_tokenizer(settings.model));
   SMOE_TRY(const std::optional<ChatFormat> format, ChatFormat::load(settings.model, tokenizer));
   if (!format)

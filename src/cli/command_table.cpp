@@ -95,6 +95,20 @@ constexpr std::array kBenchExamples{
             "generation alone, at two depths, for a script"},
 };
 
+constexpr std::array kTraceArguments{kModel};
+constexpr std::array kTraceExamples{
+    Example{"smoe trace models/qwen3 --text chat.txt --output chat.trace",
+            "what each token of the text demands of each layer"},
+};
+
+constexpr std::array kOracleArguments{
+    Argument{"TRACE", "file that smoe trace wrote", set_model},
+};
+constexpr std::array kOracleExamples{
+    Example{"smoe oracle chat.trace --output chat.svg",
+            "hit rate against ring size, as a table and as a chart"},
+};
+
 constexpr std::array<Command, kCommands> kTable{
     Command{CommandId::kShatter, "shatter", "Turn a checkpoint into a model folder, once",
             "Splits a checkpoint into the scout, which stays in memory, and the vault, whose "
@@ -133,6 +147,14 @@ constexpr std::array<Command, kCommands> kTable{
             "Times prompts (pp) and generation (tg) of random tokens at the chosen depths of "
             "context, and shows where the time goes and how near it is to the speed of memory.",
             kBenchArguments, kBenchExamples},
+    Command{CommandId::kTrace, "trace", "Record which experts a text demands",
+            "Runs the text through the model token by token, or in chunks of --prompt-chunk, and "
+            "writes down what each step demands of each layer.",
+            kTraceArguments, kTraceExamples},
+    Command{CommandId::kOracle, "oracle", "Show what each eviction policy would make of a trace",
+            "Simulates rings of several sizes: the share of demands that each policy finds in the "
+            "ring, that of the best there can be (Belady), and what another GiB would bring.",
+            kOracleArguments, kOracleExamples},
 };
 
 }  // namespace

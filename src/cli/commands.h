@@ -29,6 +29,8 @@ Outcome tokenize_command(Context& context);
 Outcome chat_command(Context& context);
 Outcome template_command(Context& context);
 Outcome bench_command(Context& context);
+Outcome trace_command(Context& context);
+Outcome oracle_command(Context& context);
 
 // --threads, else the processors that this process may use.
 unsigned threads_of(const Settings& settings);

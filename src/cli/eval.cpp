@@ -64,7 +64,7 @@ Status score_windows(Context& context, Engine& engine, std::span<const TokenId> 
 Outcome eval_command(Context& context) {
   const Settings& settings = context.settings;
   SMOE_TRY(const OpenModel model,
-           open_model(context, static_cast<uint32_t>(settings.window_tokens)));
+           open_model(context, {.positions = static_cast<uint32_t>(settings.window_tokens)}));
   Engine& engine = *model.engine;
   if (settings.window_tokens > engine.context())
     return Error{Code::kUsage, fmt::format("--window {} does not fit into the context of {}",

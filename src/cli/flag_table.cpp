@@ -10,7 +10,8 @@ namespace {
 using enum CommandId;
 
 constexpr CommandSet kGenerating = set_of(kRun) | set_of(kChat);
-constexpr CommandSet kEngineUsers = kGenerating | set_of(kEval) | set_of(kLogits) | set_of(kBench);
+constexpr CommandSet kEngineUsers =
+    kGenerating | set_of(kEval) | set_of(kLogits) | set_of(kBench) | set_of(kTrace);
 constexpr CommandSet kPlanning = kEngineUsers | set_of(kInspect);
 constexpr CommandSet kWorking = kEngineUsers | set_of(kShatter) | set_of(kVerify);
 
@@ -20,6 +21,8 @@ constexpr uint64_t kMaxThreads = 1024;
 // The words of each choice, in the order of its enumerators.
 constexpr std::array<std::string_view, 2> kQuantWords{"exact", "quality"};
 constexpr std::array<std::string_view, 3> kVerifyWords{"always", "first", "never"};
+constexpr std::array<std::string_view, 4> kIoWords{"auto", "uring", "pread", "buffered"};
+constexpr std::array<std::string_view, 3> kEvictionWords{"lru", "rates", "fitted"};
 constexpr std::array<std::string_view, 3> kKernelWords{"best", "portable", "avx2"};
 constexpr std::array<std::string_view, 5> kLevelWords{"debug", "info", "warn", "error", "off"};
 
@@ -35,10 +38,10 @@ constexpr std::array kFlags{
          .fallback = "exact"},
     Flag{.name = "text",
          .value = "FILE",
-         .commands = set_of(kEval),
+         .commands = set_of(kEval) | set_of(kTrace),
          .field = TextField{&Settings::text_file},
-         .help = "text to score; any pipe will do",
-         .required_by = set_of(kEval),
+         .help = "text to read; any pipe will do",
+         .required_by = set_of(kEval) | set_of(kTrace),
          .reach = Reach::kCommandLine},
     Flag{.name = "window",
          .value = "TOKENS",
@@ -55,10 +58,11 @@ constexpr std::array kFlags{
          .reach = Reach::kCommandLine},
     Flag{.name = "output",
          .value = "FILE",
-         .commands = set_of(kLogits),
+         .commands = set_of(kLogits) | set_of(kTrace) | set_of(kOracle),
          .field = TextField{&Settings::output},
-         .help = "safetensors file to write: f32 [tokens, vocabulary], named logits",
-         .required_by = set_of(kLogits),
+         .help = "file to write. logits: safetensors, f32 [tokens, vocabulary], named logits; "
+                 "trace: the trace; oracle: a chart, SVG",
+         .required_by = set_of(kLogits) | set_of(kTrace),
          .reach = Reach::kCommandLine},
     Flag{.name = "hidden",
          .commands = set_of(kLogits),
@@ -297,13 +301,33 @@ constexpr std::array kFlags{
          .field = ToggleField{&Settings::bets},
          .help = "read experts ahead that may be needed; changes speed, never the result",
          .fallback = "off"},
+    Flag{.name = "io",
+         .group = Group::kEngine,
+         .commands = kEngineUsers,
+         .field = ChoiceField{kIoWords,
+                              [](Settings& settings, size_t index) {
+                                settings.io = static_cast<IoEngine>(index);
+                              }},
+         .help = "how experts are read: io_uring, threads with pread, or threads through the page "
+                 "cache; auto takes the first that works",
+         .fallback = "auto"},
+    Flag{.name = "eviction",
+         .group = Group::kEngine,
+         .commands = kEngineUsers,
+         .field =
+             ChoiceField{
+                 kEvictionWords,
+                 [](Settings& settings,
+                    size_t index) { settings.eviction = static_cast<EvictionPolicy>(index); }},
+         .help = "which expert the ring gives up; changes speed, never the result",
+         .fallback = "fitted"},
     Flag{.name = "kernels",
          .group = Group::kEngine,
          .commands = kEngineUsers,
-         .field = ChoiceField{kKernelWords,
-                              [](Settings& settings, size_t index) {
-                                settings.kernels = static_cast<CpuKernels>(index);
-                              }},
+         .field =
+             ChoiceField{kKernelWords,
+                         [](Settings& settings,
+                            size_t index) { settings.kernels = static_cast<CpuKernels>(index); }},
          .help = "processor code",
          .fallback = "best"},
 

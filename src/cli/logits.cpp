@@ -62,7 +62,7 @@ Result<SafetensorsLayout> lay_out(const ModelSpec& spec, uint64_t tokens, bool h
 Outcome logits_command(Context& context) {
   const Settings& settings = context.settings;
   SMOE_TRY(const OpenModel model,
-           open_model(context, static_cast<uint32_t>(settings.tokens.size())));
+           open_model(context, {.positions = static_cast<uint32_t>(settings.tokens.size())}));
   Engine& engine = *model.engine;
   SMOE_TRY(const SafetensorsLayout layout,
            lay_out(engine.spec(), settings.tokens.size(), settings.hidden));

@@ -29,13 +29,17 @@ std::tm local_time() {
   return local;
 }
 
-Result<OpenModel> open_model(const Context& context, std::optional<uint32_t> positions) {
+Result<OpenModel> open_model(const Context& context, const OpenWishes& wishes) {
   const Settings& settings = context.settings;
   EngineOptions options;
   options.memory_bytes = settings.memory_bytes;
   options.ring_slots = narrow(settings.ring_slots);
-  options.context = settings.context_tokens ? narrow(settings.context_tokens) : positions;
-  options.prompt_chunk = narrow(settings.prompt_chunk);
+  options.context = settings.context_tokens ? narrow(settings.context_tokens) : wishes.positions;
+  options.prompt_chunk =
+      settings.prompt_chunk ? narrow(settings.prompt_chunk) : wishes.prompt_chunk;
+  options.observer = wishes.observer;
+  options.io = settings.io;
+  options.eviction = settings.eviction;
   options.bets = settings.bets;
   options.verify = settings.verify;
 

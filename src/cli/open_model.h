@@ -27,9 +27,15 @@ struct OpenModel {
 // Fails: kNotFound without a tokenizer.json, and as Tokenizer::load.
 Result<Tokenizer> load_tokenizer(const std::filesystem::path& model);
 
-// `context`: positions that the command needs when --ctx does not say otherwise.
+// What a command wants where no flag says otherwise.
+struct OpenWishes {
+  std::optional<uint32_t> positions = {};     // of the context
+  std::optional<uint32_t> prompt_chunk = {};  // tokens
+  VisitObserver* observer = nullptr;          // outlives the engine
+};
+
 // Fails: as Engine::open.
-Result<OpenModel> open_model(const Context& context, std::optional<uint32_t> positions);
+Result<OpenModel> open_model(const Context& context, const OpenWishes& wishes);
 
 // While one of these lives, the first Ctrl-C makes the engine's running step fail with kCancelled.
 class CancelOnSignal {

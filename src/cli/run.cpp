@@ -1,11 +1,14 @@
 // smoe run: one prompt, one answer.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
+#include "base/units.h"
 #include "cli/answer_output.h"
 #include "cli/commands.h"
 #include "cli/generation_defaults.h"
@@ -17,6 +20,7 @@
 #include "engine/session.h"
 #include "text/chat/chat_format.h"
 #include "text/chat/stop_tokens.h"
+#include "text/end_tokens.h"
 #include "text/tokenizer.h"
 
 namespace smoe::cli {
@@ -49,6 +53,19 @@ Result<Prompt> chat_prompt(const Settings& settings, const ChatFormat& format, s
                 false};
 }
 
+// BOS, and EOS where the model wants it, once: the prompt may spell them out.
+Result<EndTokens> end_tokens_of(const std::filesystem::path& model, const Tokenizer& tokenizer) {
+  const std::filesystem::path path = model / "tokenizer_config.json";
+  std::error_code ignored;
+  std::string config;
+  if (std::filesystem::exists(path, ignored)) {
+    SMOE_TRY(config, read_text_file(path, 64 * kMiB));
+  }
+  auto ends = read_end_tokens(config, tokenizer);
+  if (!ends) return std::move(ends).error().in(path.string());
+  return ends;
+}
+
 Result<Prompt> make_prompt(const Context& context, const Tokenizer& tokenizer) {
   const Settings& settings = context.settings;
   SMOE_TRY(std::string text, read_prompt(context));
@@ -61,7 +78,9 @@ Result<Prompt> make_prompt(const Context& context, const Tokenizer& tokenizer) {
                  "--system needs the model's chat template, which " +
                      std::string(settings.raw ? "--raw leaves out" : "this model does not have")};
   Prompt prompt;
-  SMOE_TRY(prompt.tokens, tokenizer.encode(text, {.add_special = true, .parse_special = true}));
+  SMOE_TRY(prompt.tokens, tokenizer.encode(text));
+  SMOE_TRY(const EndTokens ends, end_tokens_of(settings.model, tokenizer));
+  ends.complete(prompt.tokens);
   return prompt;
 }
 
@@ -94,7 +113,7 @@ void say_how_it_ended(const Context& context, const Engine& engine, const Genera
 
 Outcome run_command(Context& context) {
   const Settings& settings = context.settings;
-  SMOE_TRY(const OpenModel model, open_model(context, std::nullopt));
+  SMOE_TRY(const OpenModel model, open_model(context, {}));
   Engine& engine = *model.engine;
   SMOE_TRY(const Tokenizer tokenizer, load_tokenizer(settings.model));
   auto prompt = make_prompt(context, tokenizer);

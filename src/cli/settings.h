@@ -25,9 +25,11 @@ enum class CommandId : uint8_t {
   kTokenize,
   kChat,
   kTemplate,
-  kBench
+  kBench,
+  kTrace,
+  kOracle
 };
-inline constexpr size_t kCommands = 10;
+inline constexpr size_t kCommands = 12;
 
 struct Settings {
   CommandId command = CommandId::kRun;
@@ -39,10 +41,10 @@ struct Settings {
 
   // What a single command does.
   Quant quant = Quant::kExact;
-  std::optional<std::string> text_file;   // eval
+  std::optional<std::string> text_file;   // eval, trace
   uint64_t window_tokens = 512;           // eval
   std::vector<TokenId> tokens;            // logits
-  std::optional<std::string> output;      // logits
+  std::optional<std::string> output;      // logits, trace, oracle
   bool hidden = false;                    // logits
   std::optional<std::string> input_file;  // tokenize
   bool decode = false;                    // tokenize
@@ -81,6 +83,8 @@ struct Settings {
   std::optional<uint64_t> prompt_chunk;
   Verify verify = Verify::kFirst;
   bool bets = false;
+  IoEngine io = IoEngine::kAuto;
+  EvictionPolicy eviction = EvictionPolicy::kFitted;
   CpuKernels kernels = CpuKernels::kBest;
 
   // What the environment says of the user: never flags.

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string>
 
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "text/compact_file.h"
 
 namespace smoe::cli {
 namespace {
@@ -38,6 +40,18 @@ std::string text_report(const Settings& settings, const ShatterReport& report) {
   return text + "\n";
 }
 
+// Saves later starts from reading the tokenizer.json; they can do without.
+void compact_tokenizer_of(const Context& context) {
+  const std::filesystem::path folder = context.settings.model;
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder / kTokenizerName, ignored) ||
+      std::filesystem::exists(folder / kCompactName, ignored))
+    return;
+  if (Status status = write_compact_file(folder); !status)
+    context.terminal.print_warning(status.error().message + "; the model works without " +
+                                   std::string(kCompactName) + ", and starts more slowly");
+}
+
 }  // namespace
 
 Outcome shatter_command(Context& context) {
@@ -52,6 +66,7 @@ Outcome shatter_command(Context& context) {
   };
   SMOE_TRY(const ShatterReport report, shatter(settings.checkpoint, settings.model, options));
   bar.clear();
+  compact_tokenizer_of(context);
   SMOE_DO(context.terminal.print(settings.json ? json_report(settings, report)
                                                : text_report(settings, report)));
   return ExitStatus::kDone;
