@@ -125,12 +125,13 @@ bool quantize_q5_1(const Weighted& in, std::byte* out) {
   const float scale = best_half(fitted.scale, [&](float half) {
     return error_of(in, Affine{half, -minimum}, 31);
   });
+  if (!std::isfinite(scale) || !std::isfinite(minimum)) return false;
   store_half(out, scale);
   Codes codes{};
   nearest_codes(in.weights, Affine{scale, -minimum}, 31, codes);
   store(out + 4, high_bits(codes));
   store_nibbles(out + 8, codes);
-  return std::isfinite(scale) && std::isfinite(minimum);
+  return true;
 }
 
 bool quantize_iq4_nl(const Weighted& in, std::byte* out) {

@@ -300,11 +300,10 @@ void store_scales(const Unsigned& fit, std::byte* to) {
 }
 
 // d, dmin and the scales of Q4_K and Q5_K.
-bool store_head(const Unsigned& fit, std::byte* out) {
+void store_head(const Unsigned& fit, std::byte* out) {
   store(out, float_to_f16(fit.all.scale));
   store(out + 2, float_to_f16(fit.all.minimum));
   store_scales(fit, out + 4);
-  return is_finite(fit.all);
 }
 
 unsigned code_at(const Codes& codes, size_t k, int offset = 0) {
@@ -321,24 +320,29 @@ void store_low_halves(const Codes& codes, std::byte* to) {
 
 bool quantize_q4_k(const Weighted& in, std::byte* out) {
   const Unsigned fit = fit_unsigned(in, 15);
+  if (!is_finite(fit.all)) return false;
   Codes codes{};
   set_codes(in, fit, 15, codes);
   store_low_halves(codes, out + 16);
-  return store_head(fit, out);
+  store_head(fit, out);
+  return true;
 }
 
 bool quantize_q5_k(const Weighted& in, std::byte* out) {
   const Unsigned fit = fit_unsigned(in, 31);
+  if (!is_finite(fit.all)) return false;
   Codes codes{};
   set_codes(in, fit, 31, codes);
   for (size_t k = 0; k < kBlock; ++k)
     out[16 + k % 32] |= static_cast<std::byte>(code_at(codes, k) >> 4U << (k / 32));
   store_low_halves(codes, out + 48);
-  return store_head(fit, out);
+  store_head(fit, out);
+  return true;
 }
 
 bool quantize_q6_k(const Weighted& in, std::byte* out) {
   const Signed fit = fit_signed(in, {-32, 31}, {-128, 127});
+  if (!std::isfinite(fit.all)) return false;
   Codes codes{};
   set_codes(in, fit, {-32, 31}, codes);
   for (size_t k = 0; k < kBlock; ++k) {
@@ -352,11 +356,12 @@ bool quantize_q6_k(const Weighted& in, std::byte* out) {
   for (size_t part = 0; part < Signed::kParts; ++part)
     store(out + 192 + part, static_cast<int8_t>(fit.scales[part]));
   store(out + 208, float_to_f16(fit.all));
-  return std::isfinite(fit.all);
+  return true;
 }
 
 bool quantize_q3_k(const Weighted& in, std::byte* out) {
   const Signed fit = fit_signed(in, {-4, 3}, {-32, 31});
+  if (!std::isfinite(fit.all)) return false;
   Codes codes{};
   set_codes(in, fit, {-4, 3}, codes);
   for (size_t k = 0; k < kBlock; ++k) {
@@ -370,7 +375,7 @@ bool quantize_q3_k(const Weighted& in, std::byte* out) {
     out[96 + 8 + part % 4] |= static_cast<std::byte>(scale >> 4U << (part / 4 * 2));
   }
   store(out + 108, float_to_f16(fit.all));
-  return std::isfinite(fit.all);
+  return true;
 }
 
 }  // namespace smoe
