@@ -16,13 +16,15 @@ constexpr std::string_view kModelHelp = "folder that smoe shatter wrote";
 constexpr Argument kModel{"MODEL", kModelHelp, set_model};
 
 constexpr std::array kShatterArguments{
-    Argument{"CHECKPOINT", "Hugging Face folder: config.json, safetensors, tokenizer",
+    Argument{"CHECKPOINT",
+             "Hugging Face folder (config.json, safetensors, tokenizer), or a GGUF file",
              set_checkpoint},
     Argument{"MODEL", "folder to write; it is made when it is not there", set_model},
 };
 constexpr std::array kShatterExamples{
     Example{"smoe shatter Qwen3-30B-A3B models/qwen3", "keep every weight as it is"},
     Example{"smoe shatter Qwen3-30B-A3B models/qwen3-q8 --quant quality", "half the bytes to read"},
+    Example{"smoe shatter Qwen3-30B-A3B-Q8_0.gguf models/qwen3-q8", "blocks stay as they are"},
 };
 
 constexpr std::array kRunArguments{

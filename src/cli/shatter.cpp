@@ -40,6 +40,14 @@ std::string text_report(const Settings& settings, const ShatterReport& report) {
   return text + "\n";
 }
 
+Result<std::optional<Format>> format_of(const std::optional<std::string>& name,
+                                        std::string_view flag) {
+  if (!name) return std::optional<Format>();
+  auto format = storable_format(*name);
+  if (!format) return std::move(format).error().in(std::string(flag));
+  return std::optional<Format>(*format);
+}
+
 // Saves later starts from reading the tokenizer.json; they can do without.
 void compact_tokenizer_of(const Context& context) {
   const std::filesystem::path folder = context.settings.model;
@@ -59,6 +67,8 @@ Outcome shatter_command(Context& context) {
   ProgressBar bar(context.terminal);
   ShatterOptions options;
   options.quant = settings.quant;
+  SMOE_TRY(options.experts, format_of(settings.experts_format, "--experts"));
+  SMOE_TRY(options.scout, format_of(settings.scout_format, "--scout"));
   options.threads = threads_of(settings);
   options.cancelled = &context.signals.cancelled();
   options.progress = [&bar](const ShatterProgress& progress) {

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "devices/cpu/cpu_device.h"
 #include "engine/engine.h"
+#include "families/gguf_checkpoint.h"
 #include "formats/checkpoint.h"
 #include "shatter/plan.h"
 
@@ -146,7 +147,7 @@ Result<Summary> summarize_model(const fs::path& path, const Settings& settings,
 
 Result<Summary> summarize_checkpoint(const fs::path& path, const Settings& settings,
                                      const Device& device) {
-  SMOE_TRY(const std::unique_ptr<TensorSource> source, open_checkpoint(path));
+  SMOE_TRY(const std::unique_ptr<TensorSource> source, open_source(path));
   SMOE_TRY(const ShatterPlan plan, plan_shatter(*source, Quant::kExact));
   Summary summary;
   summary.spec = plan.model.spec;

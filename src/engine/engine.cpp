@@ -57,7 +57,7 @@ Error no_model(const fs::path& folder) {
   if (!fs::exists(folder, ignored)) return {Code::kNotFound, name + ": no such model folder"};
   const bool checkpoint = fs::exists(folder / "model.safetensors", ignored) ||
                           fs::exists(folder / "model.safetensors.index.json", ignored) ||
-                          folder.extension() == ".safetensors";
+                          folder.extension() == ".safetensors" || folder.extension() == ".gguf";
   if (checkpoint)
     return {Code::kNotFound,
             fmt::format("{}: is a checkpoint that was not shattered yet; run\n  smoe "
