@@ -160,6 +160,7 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(const fs::path& folder,
     stream.readers = options.readers;
     stream.eviction = options.eviction;
     stream.observer = options.observer;
+    stream.read_timeout_ns = options.read_timeout_ns;
     stream.verify = options.verify;
     stream.direct = options.direct;
     SMOE_TRY(engine->streamer_, Streamer::open(engine->files_.vault, stream));

@@ -37,6 +37,8 @@ struct EngineOptions {
   EvictionPolicy eviction = EvictionPolicy::kFitted;
   unsigned readers = 4;  // reads under way at once
   bool direct = true;
+  // A step fails when it has waited so long without a record arriving; 0: it waits until cancel().
+  uint64_t read_timeout_ns = 0;
   VisitObserver* observer = nullptr;  // sees what each step demands; outlives the engine
 };
 

@@ -25,8 +25,8 @@ class BetGovernor {
   static constexpr uint32_t kTurnsBetween = 16;  // of the better way, before the other is tried
 
  private:
-  // While the ring fills, the step waits less and less whatever the bets do. So the very first turns
-  // do not count, and those after them change every time.
+  // While the ring fills, the step waits less and less whatever the bets do. So the very first
+  // turns do not count, and those after them change every time.
   void end_turn() {
     Way& way = ways_[on_ ? 1 : 0];
     const auto cost = static_cast<double>(wait_ns_);

@@ -13,6 +13,9 @@ namespace {
 constexpr uint64_t kFirstBackOffNs = 1'000'000;
 constexpr uint64_t kLastBackOffNs = 100'000'000;
 
+// Under way at once: enough to keep a disk busy, and little for a demand to stand behind.
+constexpr uint32_t kMostBets = 2;
+
 uint64_t back_off_ns(int failures) {
   uint64_t delay = kFirstBackOffNs;
   for (int i = 1; i < failures && delay < kLastBackOffNs; ++i) delay *= 10;
@@ -34,6 +37,7 @@ Loader::Loader(const Catalog& catalog, Ring& ring, Signal& signal, Verify verify
       signal_(signal),
       verify_(verify),
       attempts_(std::max(attempts, 1)),
+      most_bets_(std::clamp(readers / 2, 1U, kMostBets)),
       demands_(2 * size_t{ring.slots()} + readers),
       bets_(2 * size_t{ring.slots()} + readers),
       completions_(size_t{ring.slots()} + 1),
@@ -59,14 +63,21 @@ bool Loader::take(ReadRequest& request, Kind kind) {
   while (!stopping_.load(std::memory_order_relaxed)) {
     if (demands_.pop(job)) {
       if (start(job, true, request)) return true;
-    } else if (kind == Kind::kAny && !bets_held_.load(std::memory_order_relaxed) &&
-               bets_.pop(job)) {
+    } else if (kind == Kind::kAny && bet_may_start() && bets_.pop(job)) {
       if (start(job, false, request)) return true;
     } else {
       return false;
     }
   }
   return false;
+}
+
+// Bets fill the time in which the disk would have nothing to do, or its last demand. Nobody has to
+// be woken when that changes: it does at the end of a read, whose reader comes back here.
+bool Loader::bet_may_start() const {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  return !bets_held_.load(kRelaxed) && demands_under_way_.load(kRelaxed) <= 1 &&
+         bets_under_way_.load(kRelaxed) < most_bets_;
 }
 
 // The exchange fails for a bet that was promoted and started already, withdrawn, or whose slot went
@@ -88,6 +99,7 @@ bool Loader::start(const Job& job, bool urgent, ReadRequest& request) {
   request.bet = !urgent;
   aim_at_record(request);
   if (!urgent) add(bets_started_, 1);
+  (urgent ? demands_under_way_ : bets_under_way_).fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -170,7 +182,8 @@ bool Loader::complete(uint32_t slot, bool filled) {
   const Completion completion{slot, filled, load.urgent, load.began_ns, now_ns()};
   const std::optional<Slot> ended =
       ring_.word(slot).apply(filled ? Event::kFill : Event::kFail, catalog_.key(load.record));
-  SMOE_CHECK(ended);                          // only its loader changes a LOADING slot
+  SMOE_CHECK(ended);  // only its loader changes a LOADING slot
+  (load.urgent ? demands_under_way_ : bets_under_way_).fetch_sub(1, std::memory_order_relaxed);
   SMOE_CHECK(completions_.push(completion));  // one a slot at most
   signal_.raise();
   return false;

@@ -76,6 +76,7 @@ class Loader final : public ReadClient {
     Error error{};
   };
 
+  bool bet_may_start() const;
   bool start(const Job& job, bool urgent, ReadRequest& request);
   void aim_at_record(ReadRequest& request) const;
   bool retry(ReadRequest& request, const Error& error);
@@ -88,6 +89,7 @@ class Loader final : public ReadClient {
   Signal& signal_;
   const Verify verify_;
   const int attempts_;
+  const uint32_t most_bets_;
   RequestQueue<Job> demands_;
   RequestQueue<Job> bets_;
   RequestQueue<Completion> completions_;
@@ -97,6 +99,8 @@ class Loader final : public ReadClient {
   // None of these orders memory: the slot words and the queues do.
   std::atomic<bool> bets_held_{false};
   std::atomic<bool> stopping_{false};
+  std::atomic<uint32_t> demands_under_way_{0};
+  std::atomic<uint32_t> bets_under_way_{0};
   std::atomic<uint64_t> bets_started_{0};
   std::atomic<uint64_t> reads_{0};
   std::atomic<uint64_t> bytes_read_{0};

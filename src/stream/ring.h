@@ -58,8 +58,10 @@ class Ring {
   uint64_t wasted_bytes() const { return wasted_bytes_.load(std::memory_order_relaxed); }
   // Whether visits should bring the router's numbers: there are records that will be given up, and
   // the policy chooses them by those.
-  bool wants_router() const { return eviction_->wants_router() && slots() < slot_of_.size(); }
-  void visit(const LayerVisit& visit) { eviction_->visit(visit); }
+  bool wants_router() const { return eviction_->wants_router() && !holds_all(); }
+  void visit(const LayerVisit& visit) {
+    if (!holds_all()) eviction_->visit(visit);
+  }
   // "12 slots of 96.00 KiB, fitted"
   std::string description() const;
 
@@ -108,6 +110,7 @@ class Ring {
   static uint32_t free_list(uint32_t size_class) { return 2 * size_class; }
   static uint32_t bet_list(uint32_t size_class) { return 2 * size_class + 1; }
   std::optional<Slot> reserve_word(uint32_t slot, ExpertKey key);
+  bool holds_all() const { return slots() >= slot_of_.size(); }
   bool withdraw_queued(uint32_t slot);
   Place reserve(uint32_t slot, uint32_t record);
   Place take_free(uint32_t size_class, uint32_t record);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -84,7 +84,7 @@ class RegisteredMemory {
     const auto begin = static_cast<size_t>(into.data() - memory_.data());
     const size_t piece = begin / kPieceBytes;
     if ((begin + into.size() - 1) / kPieceBytes != piece) return -1;
-    if (!registered_[piece] && works_) register_piece(piece);
+    if (!registered_[piece] && works()) register_piece(piece);
     return registered_[piece] ? static_cast<int>(piece) : -1;
   }
 
@@ -93,7 +93,8 @@ class RegisteredMemory {
     registered_.clear();
   }
 
-  bool works() const { return works_; }
+  // Threads: any.
+  bool works() const { return works_.load(std::memory_order_relaxed); }
 
  private:
   void register_piece(size_t piece) {
@@ -104,7 +105,7 @@ class RegisteredMemory {
                                                           &memory, &tag, 1);
     registered_[piece] = code == 1;
     if (code == 1) return;
-    works_ = false;
+    works_.store(false, std::memory_order_relaxed);
     log::debug("io_uring: {} of the ring's memory is registered ({}), the rest is not",
                format_bytes(begin), strerror(code < 0 ? -code : code));
   }
@@ -112,7 +113,7 @@ class RegisteredMemory {
   io_uring* queues_ = nullptr;
   std::span<std::byte> memory_;
   std::vector<bool> registered_;
-  bool works_ = false;
+  std::atomic<bool> works_{false};  // orders nothing
 };
 
 class UringReader final : public Reader {
