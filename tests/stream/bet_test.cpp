@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "stream/streamer.h"
 #include "stream/vault_fixture.h"
@@ -177,6 +179,26 @@ TEST_P(Bet, SplitsItsBytesIntoUsedAndWasted) {
   EXPECT_EQ(streamer->stats().bet_bytes_used, kRecord);
   EXPECT_EQ(streamer->stats().bet_bytes_wasted, 2 * kRecord);
   EXPECT_EQ(streamer->stats().bytes_read, 9 * kRecord);
+}
+
+TEST_P(Bet, IsNotStartedWhileTwoDemandsAreUnderWay) {
+  TestVault vault;
+  vault.add_layer(0, 16).add_layer(1, 16);
+  Gate gate;
+  const auto streamer =
+      scripted(vault, with_slots({16}), [&](const ReadRequest& request, RecordFiles& real) {
+        gate.pass();
+        return real.read(request);
+      });
+  streamer->demand(experts(0, 0, 2));
+  gate.wait_for(2);
+  streamer->bet(experts(1, 0, 2));
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_EQ(streamer->stats().bets, 0U);
+  gate.open();
+  while (streamer->outstanding() > 0) ASSERT_TRUE(streamer->next_ready(Pick::kAny));
+  EXPECT_TRUE(arrive(*streamer, experts(1, 0, 2)));
+  EXPECT_EQ(streamer->stats().bets, 2U);
 }
 
 TEST_P(Bet, IsDroppedWhileDemandsWaitForSlots) {

@@ -78,8 +78,18 @@ TEST(Oracle, HoldsResidentsThatAreDemandedUntilTheyMustGo) {
   EXPECT_EQ(hits(trace, 0.5, "lru"), 4);
 }
 
-// Six misses through three slots: a fresh record goes once three more... that is, at once when
-// there is no other.
+// Four slots; e is resident and wanted next, a b c d are wanted once. d needs a slot: a's, if fresh
+// records go as soon as another is placed, but e's if all four are held while they are read.
+TEST(Oracle, HoldsFreshRecordsWhileTheyAreInFlight) {
+  Trace trace({{LayerId{0}, 8, 16 * kKiB}});
+  demand(trace, 0, {4});
+  demand(trace, 0, {0, 1, 2, 3});
+  demand(trace, 0, {4});
+  EXPECT_EQ(hits(trace, 0.5, "belady", {1, 0}), 1);
+  EXPECT_EQ(hits(trace, 0.5, "belady", {4, 0}), 0);
+}
+
+// Eight demands through two slots.
 TEST(Oracle, ServesAUnionLargerThanTheRing) {
   Trace trace({{LayerId{0}, 8, 16 * kKiB}});
   for (int token = 0; token < 3; ++token) demand(trace, 0, {0, 1, 2, 3, 4, 5, 6, 7});
