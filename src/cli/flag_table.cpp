@@ -325,6 +325,13 @@ constexpr std::array kFlags{
          .help = "how experts are read: io_uring, threads with pread, or threads through the page "
                  "cache; auto takes the first that works",
          .fallback = "auto"},
+    Flag{.name = "read-timeout",
+         .value = "SECONDS",
+         .group = Group::kEngine,
+         .commands = kEngineUsers,
+         .field = CountField{&Settings::read_timeout_s, 0, 86400},
+         .help = "end with an error when no expert arrives for so long; 0 waits for ever",
+         .fallback = "0"},
     Flag{.name = "eviction",
          .group = Group::kEngine,
          .commands = kEngineUsers,

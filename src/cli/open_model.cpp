@@ -39,6 +39,7 @@ Result<OpenModel> open_model(const Context& context, const OpenWishes& wishes) {
       settings.prompt_chunk ? narrow(settings.prompt_chunk) : wishes.prompt_chunk;
   options.observer = wishes.observer;
   options.io = settings.io;
+  options.read_timeout_ns = settings.read_timeout_s.value_or(0) * 1'000'000'000;
   options.eviction = settings.eviction;
   options.bets = settings.bets;
   options.verify = settings.verify;

@@ -74,7 +74,12 @@ std::string run_table(const Engine& engine, const Generation& generation) {
                    milliseconds(stream.wait_ns))},
       {"ring hits", fmt::format("{:.1f} %", 100 * share(stream.hits, stream.demands)),
        fmt::format("{} of {} demands", stream.hits, stream.demands)},
-      {"bets", fmt::format("{}", stream.bets), fmt::format("{} of them used", stream.bets_used)},
+      {"disk busy", fmt::format("{:.0f} ms", milliseconds(stream.disk_busy_ns)),
+       fmt::format("{:.0f} % of it while computing",
+                   100 * share(stream.overlap_ns(), stream.disk_busy_ns))},
+      {"bets", fmt::format("{}", stream.bets),
+       fmt::format("{} of them used; {} read in vain", stream.bets_used,
+                   format_bytes(stream.bet_bytes_wasted))},
       {"ring", format_bytes(plan.ring_bytes),
        fmt::format("{} slots for {} records", plan.ring_slots(), plan.records)},
       {"scout", format_bytes(plan.scout_bytes), ""},
@@ -112,6 +117,10 @@ std::string run_json(const Engine& engine, const Generation& generation, const A
   json.member("demands", stream.demands).member("hits", stream.hits);
   json.member("misses", stream.demands - stream.hits).member("bytes_read", stream.bytes_read);
   json.member("bets", stream.bets).member("bets_used", stream.bets_used);
+  json.member("bet_bytes_used", stream.bet_bytes_used);
+  json.member("bet_bytes_wasted", stream.bet_bytes_wasted);
+  json.member("disk_busy_ms", milliseconds(stream.disk_busy_ns));
+  json.member("overlap_ms", milliseconds(stream.overlap_ns()));
   json.member("retries", stream.retries);
   json.member("stall_ms", milliseconds(stream.wait_ns)).end_object();
   json.key("memory").begin_object();

@@ -86,6 +86,7 @@ struct Settings {
   Verify verify = Verify::kFirst;
   bool bets = false;
   IoEngine io = IoEngine::kAuto;
+  std::optional<uint64_t> read_timeout_s;
   EvictionPolicy eviction = EvictionPolicy::kFitted;
   CpuKernels kernels = CpuKernels::kBest;
 
