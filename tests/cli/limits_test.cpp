@@ -131,7 +131,7 @@ TEST_F(Limits, FewDescriptorsNoLockedMemoryAndASmallStackAreEnough) {
 }
 
 TEST_F(Limits, TooLittleAddressSpaceAndTooFewDescriptorsAreNamed) {
-  const ProcessResult space = limited("ulimit -v 100000; ", run_words());
+  const ProcessResult space = limited("ulimit -v 45000; ", run_words());
   EXPECT_EQ(space.status, 1);
   EXPECT_THAT(space.err, HasSubstr("ulimit -v"));
   const ProcessResult files = limited("ulimit -n 8; ", run_words());
