@@ -310,6 +310,31 @@ TEST(Project, HoldsTheLargestSumsOfEveryFormat) {
   }
 }
 
+// The two smallest scales are subnormal; 252 is the largest that shatter takes with any codes.
+TEST(Project, TakesTheScalesOfMxfp4FromEndToEnd) {
+  Rng rng(15);
+  for (const CpuKernels kernels : usable_kernels()) {
+    Rig rig(kernels);
+    for (const uint8_t exponent : {uint8_t{0}, uint8_t{1}, uint8_t{2}, uint8_t{252}}) {
+      TestMatrix matrix = random_matrix(rng, Format::kMXFP4, 16, 128);
+      for (uint32_t row = 0; row < 16; ++row)
+        change_blocks(matrix, row,
+                      [&](size_t, std::span<std::byte> block) { block[0] = std::byte{exponent}; });
+      const std::vector<float> in(128, exponent < 128 ? 1e20F : 1e-20F);
+      const auto out = project(rig, matrix, in, 1);
+      for (uint32_t row = 0; row < 16; ++row) {
+        double sum = 0;
+        double magnitude = 0;
+        for (uint32_t k = 0; k < 128; ++k) {
+          sum += matrix.weight(row, k) * double{in[k]};
+          magnitude += std::abs(matrix.weight(row, k) * double{in[k]});
+        }
+        EXPECT_NEAR(out[row], sum, 2e-6 * magnitude) << name_of(kernels) << " " << int{exponent};
+      }
+    }
+  }
+}
+
 // -128 is legal in Q8_0 and must not be mistaken for anything else.
 TEST(Project, ReadsTheLowestInt8Weight) {
   Rng rng(10);

@@ -15,7 +15,7 @@ namespace avx2 {
 
 inline constexpr uint32_t kFloatRows = 6;  // 12 sums, 2 weights and an activation fill 16 registers
 inline constexpr uint32_t kScaledRows = 4;
-inline constexpr uint32_t kBlockRows = 4;
+inline constexpr uint32_t kBlockRows = 6;
 inline constexpr size_t kQuantizedBlockBytes = 112;
 
 void run_f32(const TileRun& run);

@@ -22,27 +22,12 @@
 #include <cstddef>
 
 #include "devices/cpu/kernels/avx2/avx2.h"
+#include "devices/cpu/kernels/avx2/block_bits.h"
 #include "devices/cpu/kernels/avx2/lanes.h"
 #include "devices/cpu/kernels/avx2/quantized.h"
 
 namespace smoe::cpu::avx2 {
 namespace {
-
-[[gnu::always_inline]] inline __m256i load_bits(const std::byte* from) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-}
-
-[[gnu::always_inline]] inline __m256i broadcast_dword(const std::byte* from) {
-  return _mm256_castps_si256(_mm256_broadcast_ss(reinterpret_cast<const float*>(from)));
-}
-
-[[gnu::always_inline]] inline __m256 broadcast_float(const std::byte* from) {
-  return _mm256_broadcast_ss(reinterpret_cast<const float*>(from));
-}
-
-[[gnu::always_inline]] inline __m256 load_halves(const std::byte* from) {
-  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-}
 
 // kRows rows of activations times one tile.
 template <class Source, int kRows>
@@ -93,17 +78,20 @@ class BlockPass {
     const typename Source::Head head[2] = {Source::head(heads),
                                            Source::head(heads + size_t{8} * Source::kHeadBytes)};
     for (int block = 0; block < static_cast<int>(Source::kBlockK / kQuantBlock); ++block) {
-      unrolled<2>([&](auto h) {
-        unrolled<kParts>([&](auto part) { add_part<h, part>(head[h], words + h * 32, block); });
-      });
+      // No constants here: with both halves in one piece gcc keeps the activations for the second
+      // one, and has no registers for them.
+      for (int h = 0; h < 2; ++h)
+        unrolled<kParts>([&](auto part) __attribute__((always_inline)) {
+          add_part<part>(head[h], words + h * 32, block, sums_[h]);
+        });
       at_ += kQuantizedBlockBytes;
     }
   }
 
-  // Part kPart of 32 k's, for half kHalf of the tile.
-  template <int kHalf, int kPart>
+  // Part kPart of 32 k's, for half a tile.
+  template <int kPart>
   [[gnu::always_inline]] void add_part(const typename Source::Head& head, const std::byte* words,
-                                       int block) {
+                                       int block, __m256 (&sums)[kRows]) {
     __m256i dots[kRows];
     unrolled<kRows>([&](auto t) { dots[t] = _mm256_setzero_si256(); });
     if constexpr (Source::kLargest == 0) {
@@ -116,7 +104,7 @@ class BlockPass {
     const __m256 step = Source::step(head, words, part);
     __m256 base = _mm256_setzero_ps();
     if constexpr (Source::kHasBases) base = Source::base(head, words, part);
-    unrolled<kRows>([&](auto t) {
+    unrolled<kRows>([&](auto t) __attribute__((always_inline)) {
       const std::byte* activation = rows_[t] + at_;
       const __m256i total = broadcast_dword(activation + kSumsOffset + kSum * 4);
       if constexpr (Source::kOffset != 0) {
@@ -124,7 +112,7 @@ class BlockPass {
         dots[t] = _mm256_sub_epi32(dots[t], excess);
       }
       const __m256 scale = broadcast_float(activation + kScaleOffset);
-      __m256& sum = sums_[kHalf][t];
+      __m256& sum = sums[t];
       sum = _mm256_fmadd_ps(_mm256_mul_ps(step, scale), _mm256_cvtepi32_ps(dots[t]), sum);
       if constexpr (Source::kHasBases)
         sum = _mm256_fmadd_ps(base, _mm256_mul_ps(scale, _mm256_cvtepi32_ps(total)), sum);
@@ -138,18 +126,18 @@ class BlockPass {
     constexpr int kFit = 32767 / (2 * Source::kLargest * 127);
     constexpr int kTogether = kFit >= kPartGroups ? kPartGroups : kFit >= 4 ? 4 : kFit >= 2 ? 2 : 1;
     static_assert(kFit >= 1);
-    unrolled<kPartGroups / kTogether>([&](auto round) {
+    unrolled<kPartGroups / kTogether>([&](auto round) __attribute__((always_inline)) {
       __m256i pairs[kRows];
-      unrolled<kTogether>([&](auto i) {
+      unrolled<kTogether>([&](auto i) __attribute__((always_inline)) {
         constexpr int kGroup = kPart * kPartGroups + round * kTogether + i;
         const __m256i codes = Source::codes(words, block, kGroup);
-        unrolled<kRows>([&](auto t) {
+        unrolled<kRows>([&](auto t) __attribute__((always_inline)) {
           const __m256i four = broadcast_dword(rows_[t] + at_ + kBytesOffset + kGroup * 4);
           const __m256i products = _mm256_maddubs_epi16(codes, four);
           pairs[t] = i == 0 ? products : _mm256_add_epi16(pairs[t], products);
         });
       });
-      unrolled<kRows>([&](auto t) {
+      unrolled<kRows>([&](auto t) __attribute__((always_inline)) {
         dots[t] = _mm256_add_epi32(dots[t], _mm256_madd_epi16(pairs[t], _mm256_set1_epi16(1)));
       });
     });
@@ -160,12 +148,12 @@ class BlockPass {
   template <int kPart>
   [[gnu::always_inline]] void add_signed(const std::byte* words, int block,
                                          __m256i (&dots)[kRows]) const {
-    unrolled<kPartGroups>([&](auto i) {
+    unrolled<kPartGroups>([&](auto i) __attribute__((always_inline)) {
       constexpr int kGroup = kPart * kPartGroups + i;
       const __m256i codes = Source::codes(words, block, kGroup);
       const __m256i even = _mm256_srai_epi16(_mm256_slli_epi16(codes, 8), 8);
       const __m256i odd = _mm256_srai_epi16(codes, 8);
-      unrolled<kRows>([&](auto t) {
+      unrolled<kRows>([&](auto t) __attribute__((always_inline)) {
         const std::byte* four = rows_[t] + at_ + kGroup * 8;
         dots[t] = _mm256_add_epi32(dots[t], _mm256_madd_epi16(even, broadcast_dword(four)));
         dots[t] = _mm256_add_epi32(dots[t], _mm256_madd_epi16(odd, broadcast_dword(four + 4)));
@@ -190,40 +178,9 @@ template <class Source>
 [[gnu::always_inline]] inline void run_source(const TileRun& run) {
   static constexpr void (*kRuns[kBlockRows])(const TileRun&) = {
       run_block_rows<Source, 1>, run_block_rows<Source, 2>, run_block_rows<Source, 3>,
-      run_block_rows<Source, 4>};
+      run_block_rows<Source, 4>, run_block_rows<Source, 5>, run_block_rows<Source, 6>};
   kRuns[run.row_count - 1](run);
 }
-
-// Scales and minima side by side, fp16, of eight rows.
-struct ScaleAndBase {
-  __m256 scale;
-  __m256 base;
-};
-
-[[gnu::always_inline]] inline ScaleAndBase load_half_pairs(const std::byte* from) {
-  const __m256i pairs = load_bits(from);
-  const __m256i first = _mm256_and_si256(pairs, _mm256_set1_epi32(0xffff));
-  const __m256i second = _mm256_srli_epi32(pairs, 16);
-  const __m256i apart = _mm256_permute4x64_epi64(_mm256_packus_epi32(first, second), 0xd8);
-  return {_mm256_cvtph_ps(_mm256_castsi256_si128(apart)),
-          _mm256_cvtph_ps(_mm256_extracti128_si256(apart, 1))};
-}
-
-// Bits `shift` and up of each byte, as `mask` keeps them.
-[[gnu::always_inline]] inline __m256i bits_of(__m256i bytes, int shift, int mask) {
-  const __m256i moved = _mm256_srl_epi16(bytes, _mm_cvtsi32_si128(shift));
-  return _mm256_and_si256(moved, _mm256_set1_epi8(static_cast<char>(mask)));
-}
-
-// The value of each byte's lower half.
-[[gnu::always_inline]] inline __m256i look_up(const int8_t (&values)[16], __m256i codes) {
-  const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(values));
-  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), codes);
-}
-
-// The 16 values of IQ4_NL and IQ4_XS.
-constexpr int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                   1,    13,   25,  38,  53,  69,  89,  113};
 
 }  // namespace
 }  // namespace smoe::cpu::avx2

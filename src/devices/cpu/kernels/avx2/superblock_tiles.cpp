@@ -5,9 +5,14 @@
 namespace smoe::cpu::avx2 {
 namespace {
 
-// `bits` bits from `shift` on of each row's word `word`: a scale.
+// Vector `index`. First by what a loop counts, then by constants: these become displacements.
+[[gnu::always_inline]] inline const std::byte* word_at(const std::byte* words, int index) {
+  return words + static_cast<ptrdiff_t>(index) * 64;
+}
+
+// What `mask` keeps from bit `shift` on of each row's word `word`: a scale.
 [[gnu::always_inline]] inline __m256i field(const std::byte* words, int word, int shift, int mask) {
-  const __m256i moved = _mm256_srl_epi32(load_bits(words + word * 64), _mm_cvtsi32_si128(shift));
+  const __m256i moved = _mm256_srl_epi32(load_bits(word_at(words, word)), _mm_cvtsi32_si128(shift));
   return _mm256_and_si256(moved, _mm256_set1_epi32(mask));
 }
 
@@ -17,13 +22,13 @@ namespace {
 
 // Two bits of each weight of 32 k's: half `block / 4` of the words from `pairs` on.
 [[gnu::always_inline]] inline __m256i two_bits(const std::byte* pairs, int block, int group) {
-  return bits_of(load_bits(pairs + (block / 4 * 8 + group) * 64), block % 4 * 2, 3);
+  return bits_of(load_bits(word_at(word_at(pairs, block / 4 * 8), group)), block % 4 * 2, 3);
 }
 
 // One bit of each weight, moved to bit `to`.
 template <int kTo>
 [[gnu::always_inline]] inline __m256i one_bit(const std::byte* words, int block, int group) {
-  return _mm256_slli_epi16(bits_of(load_bits(words + group * 64), block, 1), kTo);
+  return _mm256_slli_epi16(bits_of(load_bits(word_at(words, group)), block, 1), kTo);
 }
 
 [[gnu::always_inline]] inline __m256 negative(__m256 values) {
@@ -70,7 +75,7 @@ struct SixBits : TwoScales {
   }
   // Word 8 (block / 2) + group, low halves for even blocks.
   [[gnu::always_inline]] static __m256i nibbles(const std::byte* words, int block, int group) {
-    return bits_of(load_bits(words + (block / 2 * 8 + group) * 64), block % 2 * 4, 15);
+    return bits_of(load_bits(word_at(word_at(words, block / 2 * 8), group)), block % 2 * 4, 15);
   }
 };
 
@@ -99,12 +104,12 @@ struct Q6K : OneScale {
   static constexpr int kOffset = 32;
   [[gnu::always_inline]] static __m256 step(__m256 head, const std::byte* words, int part) {
     const __m256i top =
-        _mm256_sll_epi32(load_bits(words + part / 4 * 64), _mm_cvtsi32_si128(24 - part % 4 * 8));
+        _mm256_sll_epi32(load_bits(word_at(words, part / 4)), _mm_cvtsi32_si128(24 - part % 4 * 8));
     return times(head, _mm256_srai_epi32(top, 24));
   }
   [[gnu::always_inline]] static __m256i codes(const std::byte* words, int block, int group) {
-    const int word = 4 + block / 4 * 16 + block % 2 * 8 + group;
-    const __m256i low = bits_of(load_bits(words + word * 64), block % 4 / 2 * 4, 15);
+    const std::byte* nibbles = word_at(words, block / 4 * 16 + block % 2 * 8);
+    const __m256i low = bits_of(load_bits(word_at(nibbles, 4 + group)), block % 4 / 2 * 4, 15);
     const __m256i high = two_bits(words + 36 * 64, block, group);
     return _mm256_or_si256(low, _mm256_slli_epi16(high, 4));
   }
@@ -170,7 +175,7 @@ struct Iq4Xs {
     return times(head.scale, _mm256_sub_epi32(whole, _mm256_set1_epi32(32)));
   }
   [[gnu::always_inline]] static __m256i codes(const std::byte* words, int block, int group) {
-    const __m256i four = load_bits(words + (1 + block * 4 + group % 4) * 64);
+    const __m256i four = load_bits(word_at(word_at(words, block * 4), 1 + group % 4));
     return look_up(kIq4Levels, bits_of(four, group / 4 * 4, 15));
   }
 };
