@@ -46,8 +46,12 @@ void put(std::span<std::byte> to, size_t& at, T value) {
 // One unit of a format, with weights of ordinary sizes: subnormals and NaN would be another test.
 void fill_unit(Format format, std::span<std::byte> unit, Rng& rng) {
   size_t at = 0;
-  if (format == Format::kQ8_0) {
-    while (at < 64) put(unit, at, float_to_f16(0.01F));
+  if (format == Format::kMXFP4) {
+    while (at < 64) put(unit, at, uint8_t{120});
+  } else if (format == Format::kIQ4_XS) {
+    while (at < 64) put(unit, at, uint32_t{0x5a5a0000U | float_to_f16(0.001F)});
+  } else if (info(format).block_k > 1) {
+    while (at < 64) put(unit, at, float_to_f16(0.001F));
   } else if (format == Format::kF8E4M3) {
     while (at < 64) put(unit, at, 0.01F);
   }
@@ -148,11 +152,10 @@ void attend(benchmark::State& state, unsigned threads, const std::string& kernel
 }
 
 void register_all() {
-  constexpr Format kFormatsShown[] = {Format::kF32, Format::kF16, Format::kBF16, Format::kQ8_0,
-                                      Format::kF8E4M3};
   for (const unsigned threads : {1U, 2U}) {
     const std::string suffix = "/threads:" + std::to_string(threads);
-    for (const Format format : kFormatsShown) {
+    for (size_t index = 0; index < kFormats; ++index) {
+      const auto format = static_cast<Format>(index);
       for (const auto& [rows, cols] : {std::pair{2048U, 768U}, std::pair{768U, 2048U}}) {
         const std::string name = "Project/" + std::string(info(format).name) + "/" +
                                  std::to_string(rows) + "x" + std::to_string(cols) + suffix;

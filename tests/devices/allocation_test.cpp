@@ -12,16 +12,17 @@ TEST(Operations, AllocateNothingAfterReserve) {
       Rig rig(kernels, threads);
       Device& device = *rig.device;
       for (const Format format : kAllFormats) {
-        const DeviceMatrix weight = upload(device, random_matrix(rng, format, 64, 64));
+        const uint32_t width = whole_blocks(format, 64);
+        const DeviceMatrix weight = upload(device, random_matrix(rng, format, width, width));
         for (const uint32_t count : {1U, 40U, 200U}) {
           const DeviceRows in =
-              make_rows(device, count, 64, random_values(rng, size_t{count} * 64));
+              make_rows(device, count, width, random_values(rng, size_t{count} * width));
           const DeviceRows key = make_rows(device, count, 8, random_values(rng, size_t{count} * 8));
-          const DeviceRows out = make_rows(device, count, 64);
+          const DeviceRows out = make_rows(device, count, width);
           const DeviceRows angles =
               make_rows(device, count, 8, random_values(rng, size_t{count} * 8));
           std::unique_ptr<Buffer> norm_buffer;
-          const Vector norm = make_vector(device, norm_buffer, random_values(rng, 64));
+          const Vector norm = make_vector(device, norm_buffer, random_values(rng, width));
           std::vector<TokenPlace> places;
           std::vector<uint32_t> rows;
           std::vector<TokenId> tokens;
@@ -34,16 +35,16 @@ TEST(Operations, AllocateNothingAfterReserve) {
           KvPages pages{{}, 1, 8};
           Buffer page_buffer = *device.allocate(8 * pages.page_floats() * sizeof(float));
           pages.view = {&page_buffer, 0};
-          std::vector<float> host(size_t{count} * 64);
+          std::vector<float> host(size_t{count} * width);
           const Matrix& m = weight.matrix;
 
           const size_t before = allocations();
           device.embed({m, tokens, in.rows});
-          device.normalize({in.rows, norm, 64, 1e-6F, out.rows});
+          device.normalize({in.rows, norm, width, 1e-6F, out.rows});
           device.project({m, norm, in.rows, out.rows});
-          device.rotate({in.rows, 8, 8, 8, angles.rows});
+          device.rotate({in.rows, width / 8, 8, 8, angles.rows});
           device.store_kv({key.rows, key.rows, pages, places, page_table});
-          device.attend({in.rows, pages, 8, 0.1F, places, page_table, out.rows});
+          device.attend({in.rows, pages, width / 8, 0.1F, places, page_table, out.rows});
           device.run_expert({m, m, m, in.rows, rows, out.rows});
           device.accumulate({in.rows, rows, {}, out.rows});
           device.gather({in.rows, rows, out.rows});

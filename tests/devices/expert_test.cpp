@@ -70,18 +70,19 @@ TEST(RunExpert, GivesTheSameBitsWithEveryKernelSetBatchAndThreadCount) {
   Rig portable(CpuKernels::kPortable);
   for (const Format format : kAllFormats) {
     for (const Format down : {format, Format::kBF16}) {
-      const TestExpert expert = random_expert(rng, format, down, 96, 160);
-      const auto in = random_values(rng, size_t{19} * 96);
+      const uint32_t width = whole_blocks(format, 96);
+      const TestExpert expert = random_expert(rng, format, down, width, whole_blocks(format, 160));
+      const auto in = random_values(rng, size_t{19} * width);
       std::vector<float> alone;
       for (uint32_t t = 0; t < 19; ++t) {
-        const auto one = run(portable, expert, std::span(in).subspan(size_t{t} * 96, 96), {});
+        const auto one = run(portable, expert, std::span(in).subspan(size_t{t} * width, width), {});
         alone.insert(alone.end(), one.begin(), one.end());
       }
       for (const CpuKernels kernels : usable_kernels()) {
         for (const unsigned threads : {1U, 2U, 3U}) {
           Rig rig(kernels, threads);
           for (const uint32_t count : {1U, 2U, 5U, 8U, 13U, 19U}) {
-            const auto out = run(rig, expert, std::span(in).first(size_t{count} * 96), {});
+            const auto out = run(rig, expert, std::span(in).first(size_t{count} * width), {});
             EXPECT_TRUE(same_bits(out, std::span(alone).first(out.size())))
                 << name_of(kernels) << " " << info(format).name << " " << threads << " threads, "
                 << count << " tokens";
@@ -128,12 +129,13 @@ TEST(RunExpert, PassesNanOnToItsTokenAlone) {
   for (const CpuKernels kernels : usable_kernels()) {
     Rig rig(kernels);
     for (const Format format : kAllFormats) {
-      const TestExpert expert = random_expert(rng, format, format, 64, 32);
-      auto in = random_values(rng, 3 * 64);
-      in[64 + 5] = kNan;
+      const uint32_t width = whole_blocks(format, 64);
+      const TestExpert expert = random_expert(rng, format, format, width, whole_blocks(format, 32));
+      auto in = random_values(rng, size_t{3} * width);
+      in[width + 5] = kNan;
       const auto out = run(rig, expert, in, {});
       for (size_t i = 0; i < out.size(); ++i)
-        EXPECT_EQ(std::isnan(out[i]), i / 64 == 1) << name_of(kernels) << " " << i;
+        EXPECT_EQ(std::isnan(out[i]), i / width == 1) << name_of(kernels) << " " << i;
     }
   }
 }

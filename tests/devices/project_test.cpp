@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "devices/rig.h"
+#include "formats/block_tiles.h"
 
 namespace smoe::test {
 namespace {
@@ -11,8 +12,9 @@ struct Shape {
 };
 
 std::vector<Shape> shapes_of(Format format) {
+  if (info(format).block_k == 256) return {{40, 256}, {48, 768}, {1, 512}, {17, 1280}, {130, 256}};
   std::vector<Shape> shapes = {{40, 96}, {48, 160}, {1, 96}, {17, 1056}, {24, 608}, {130, 32}};
-  if (format != Format::kQ8_0) {
+  if (!is_block(format)) {
     for (const Shape odd : {Shape{40, 33}, Shape{17, 1}, Shape{48, 129}, Shape{5, 515}})
       shapes.push_back(odd);
   }
@@ -58,7 +60,7 @@ TEST(Project, IsWithinRoundingOfTheExactProduct) {
         const auto bias = random_values(rng, shape.rows);
         const auto out = project(rig, matrix, in, 3, bias);
         const std::vector<double> used =
-            format == Format::kQ8_0 ? quantized(in) : std::vector<double>(in.begin(), in.end());
+            is_block(format) ? quantized(in) : std::vector<double>(in.begin(), in.end());
         for (uint32_t t = 0; t < 3; ++t) {
           for (uint32_t row = 0; row < shape.rows; ++row) {
             double sum = bias[row];
@@ -81,18 +83,20 @@ TEST(Project, IsWithinRoundingOfTheExactProduct) {
 TEST(Project, QuantisedActivationsStayNearTheExactProduct) {
   Rng rng(2);
   Rig rig(CpuKernels::kPortable);
-  const TestMatrix matrix = random_matrix(rng, Format::kQ8_0, 64, 512);
-  const auto in = random_values(rng, 512);
-  const auto out = project(rig, matrix, in, 1);
-  for (uint32_t row = 0; row < 64; ++row) {
-    double sum = 0;
-    double squares = 0;
-    for (uint32_t k = 0; k < 512; ++k) {
-      const double term = matrix.weight(row, k) * in[k];
-      sum += term;
-      squares += term * term;
+  for (const Format format : kAllFormats) {
+    const TestMatrix matrix = random_matrix(rng, format, 64, 512);
+    const auto in = random_values(rng, 512);
+    const auto out = project(rig, matrix, in, 1);
+    for (uint32_t row = 0; row < 64; ++row) {
+      double sum = 0;
+      double squares = 0;
+      for (uint32_t k = 0; k < 512; ++k) {
+        const double term = matrix.weight(row, k) * in[k];
+        sum += term;
+        squares += term * term;
+      }
+      EXPECT_NEAR(out[row], sum, 5e-2 * std::sqrt(squares)) << info(format).name << " row " << row;
     }
-    EXPECT_NEAR(out[row], sum, 5e-2 * std::sqrt(squares)) << "row " << row;
   }
 }
 
@@ -121,7 +125,7 @@ TEST(Project, GivesATokenTheSameBitsWhateverTheBatch) {
   for (const CpuKernels kernels : usable_kernels()) {
     Rig rig(kernels);
     for (const Format format : kAllFormats) {
-      const TestMatrix matrix = random_matrix(rng, format, 72, 1088);
+      const TestMatrix matrix = random_matrix(rng, format, 72, whole_blocks(format, 1088));
       const auto in = random_values(rng, size_t{19} * matrix.cols);
       std::vector<float> alone;
       for (uint32_t t = 0; t < 19; ++t) {
@@ -143,7 +147,7 @@ TEST(Project, GivesTheSameBitsAcrossTheSweepLimitAndThreads) {
   const CpuKernels kernels = usable_kernels().back();
   Rig one(kernels);
   for (const Format format : kAllFormats) {
-    const TestMatrix matrix = random_matrix(rng, format, 200, 96);
+    const TestMatrix matrix = random_matrix(rng, format, 200, whole_blocks(format, 96));
     const auto in = random_values(rng, size_t{410} * matrix.cols);
     const auto expected = project(one, matrix, in, 410);
     for (const unsigned threads : {2U, 3U}) {
@@ -164,11 +168,11 @@ TEST(Project, WritesNothingBesideItsColumns) {
   for (const CpuKernels kernels : usable_kernels()) {
     Rig rig(kernels);
     for (const Format format : kAllFormats) {
-      const TestMatrix matrix = random_matrix(rng, format, 40, 64);
+      const TestMatrix matrix = random_matrix(rng, format, 40, whole_blocks(format, 64));
       const DeviceMatrix weight = upload(*rig.device, matrix, 4096);
       for (const uint32_t count : {1U, 9U}) {
-        const DeviceRows in =
-            make_rows(*rig.device, count, 64, random_values(rng, size_t{count} * 64));
+        const DeviceRows in = make_rows(*rig.device, count, matrix.cols,
+                                        random_values(rng, size_t{count} * matrix.cols));
         const DeviceRows out = make_rows(*rig.device, count, 40);
         rig.device->project({weight.matrix, {}, in.rows, out.rows});
         Rows all = out.rows;
@@ -187,7 +191,7 @@ TEST(Project, PassesNanAndInfinityOnToTheirRowAlone) {
   for (const CpuKernels kernels : usable_kernels()) {
     Rig rig(kernels);
     for (const Format format : kAllFormats) {
-      const TestMatrix matrix = random_matrix(rng, format, 40, 160);
+      const TestMatrix matrix = random_matrix(rng, format, 40, whole_blocks(format, 160));
       for (const float bad : {kNan, -kNan, kInf, -kInf}) {
         auto in = random_values(rng, size_t{3} * matrix.cols);
         const auto expected = project(rig, matrix, in, 3);
@@ -224,13 +228,110 @@ TEST(Project, PassesNanWeightsOn) {
   }
 }
 
+// Changes the blocks of row `row` of the first tile: change(index, block).
+template <class Change>
+void change_blocks(TestMatrix& matrix, uint32_t row, const Change& change) {
+  const Block block = block_of(info(matrix.format).source);
+  const auto tile = std::span(matrix.tiles).first(tile_bytes(matrix.format, matrix.cols));
+  std::vector<std::byte> blocks(size_t{matrix.cols} / block.weights * block.bytes);
+  for (size_t index = 0; index * block.bytes < blocks.size(); ++index) {
+    const auto bytes = std::span(blocks).subspan(index * block.bytes, block.bytes);
+    unpack_block(matrix.format, tile, row, index, bytes);
+    change(index, bytes);
+  }
+  pack_block_row(matrix.format, blocks, row, tile);
+  unpack_row(matrix.format, tile, row,
+             std::span(matrix.weights).subspan(size_t{row} * matrix.cols, matrix.cols));
+}
+
+// Likewise each scale of a block, in the row's last one: fp16 NaN and infinity.
+TEST(Project, PassesScalesThatAreNoNumbersOn) {
+  Rng rng(13);
+  for (const CpuKernels kernels : usable_kernels()) {
+    Rig rig(kernels);
+    for (const BlockScales& scales : kBlockScales) {
+      for (size_t i = 0; i < scales.count; ++i) {
+        for (const uint16_t bad : {uint16_t{0x7e00}, uint16_t{0xfc00}}) {
+          const uint32_t cols = 3 * info(scales.format).block_k;
+          TestMatrix matrix = random_matrix(rng, scales.format, 20, cols);
+          change_blocks(matrix, 3, [&](size_t index, std::span<std::byte> block) {
+            if (index == 2) std::memcpy(&block[scales.offset + i * 2], &bad, sizeof bad);
+          });
+          const auto out = project(rig, matrix, random_values(rng, size_t{5} * cols), 5);
+          for (size_t at = 0; at < out.size(); ++at)
+            EXPECT_EQ(!std::isfinite(out[at]), at % 20 == 3)
+                << name_of(kernels) << " " << info(scales.format).name << " " << at;
+        }
+      }
+    }
+  }
+}
+
 TEST(Project, TreatsVanishingActivationsAsZero) {
   Rng rng(9);
   for (const CpuKernels kernels : usable_kernels()) {
     Rig rig(kernels);
-    const TestMatrix matrix = random_matrix(rng, Format::kQ8_0, 16, 64);
-    std::vector<float> in(64, 1e-31F);
-    for (const float value : project(rig, matrix, in, 1)) EXPECT_EQ(value, 0.0F);
+    for (const Format format : kAllFormats) {
+      if (!is_block(format)) continue;
+      const TestMatrix matrix = random_matrix(rng, format, 16, whole_blocks(format, 64));
+      const std::vector<float> in(matrix.cols, 1e-31F);
+      for (const float value : project(rig, matrix, in, 1))
+        EXPECT_EQ(value, 0.0F) << info(format).name;
+    }
+  }
+}
+
+// Inside, sums are of 16 bits: they must hold the largest codes times the largest activations.
+TEST(Project, HoldsTheLargestSumsOfEveryFormat) {
+  Rng rng(14);
+  for (const CpuKernels kernels : usable_kernels()) {
+    Rig rig(kernels);
+    for (const BlockScales& scales : kBlockScales) {
+      for (const uint8_t code : {uint8_t{0x00}, uint8_t{0xff}, uint8_t{0x7f}, uint8_t{0x80}}) {
+        TestMatrix matrix = random_matrix(rng, scales.format, 16, 256);
+        change_blocks(matrix, 5, [&](size_t, std::span<std::byte> block) {
+          for (size_t at = 0; at < block.size(); ++at)
+            if (at < scales.offset || at >= scales.offset + scales.count * 2)
+              block[at] = std::byte{code};
+        });
+        for (const float sign : {1.0F, -1.0F}) {
+          const auto out = project(rig, matrix, std::vector<float>(256, sign), 1);
+          double sum = 0;
+          double magnitude = 1e-6;
+          for (uint32_t k = 0; k < 256; ++k) {
+            sum += matrix.weight(5, k) * double{sign};
+            magnitude += std::abs(matrix.weight(5, k));
+          }
+          EXPECT_NEAR(out[5], sum, 4e-6 * magnitude)
+              << name_of(kernels) << " " << info(scales.format).name << " " << int{code};
+        }
+      }
+    }
+  }
+}
+
+// The two smallest scales are subnormal; 252 is the largest that shatter takes with any codes.
+TEST(Project, TakesTheScalesOfMxfp4FromEndToEnd) {
+  Rng rng(15);
+  for (const CpuKernels kernels : usable_kernels()) {
+    Rig rig(kernels);
+    for (const uint8_t exponent : {uint8_t{0}, uint8_t{1}, uint8_t{2}, uint8_t{252}}) {
+      TestMatrix matrix = random_matrix(rng, Format::kMXFP4, 16, 128);
+      for (uint32_t row = 0; row < 16; ++row)
+        change_blocks(matrix, row,
+                      [&](size_t, std::span<std::byte> block) { block[0] = std::byte{exponent}; });
+      const std::vector<float> in(128, exponent < 128 ? 1e20F : 1e-20F);
+      const auto out = project(rig, matrix, in, 1);
+      for (uint32_t row = 0; row < 16; ++row) {
+        double sum = 0;
+        double magnitude = 0;
+        for (uint32_t k = 0; k < 128; ++k) {
+          sum += matrix.weight(row, k) * double{in[k]};
+          magnitude += std::abs(matrix.weight(row, k) * double{in[k]});
+        }
+        EXPECT_NEAR(out[row], sum, 2e-6 * magnitude) << name_of(kernels) << " " << int{exponent};
+      }
+    }
   }
 }
 

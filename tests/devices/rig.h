@@ -121,7 +121,42 @@ struct TestMatrix {
   double weight(size_t row, size_t col) const { return double{weights[row * cols + col]}; }
 };
 
-inline std::vector<std::byte> random_source(Rng& rng, DType dtype, size_t count) {
+// Where the scales of a block lie, and a size for which weights are near 1.
+struct BlockScales {
+  Format format;
+  size_t offset;
+  size_t count;  // fp16, side by side
+  double size;
+};
+inline constexpr BlockScales kBlockScales[] = {
+    {Format::kQ8_0, 0, 1, 0.01},    {Format::kQ4_0, 0, 1, 0.1},    {Format::kQ4_1, 0, 2, 0.1},
+    {Format::kQ5_0, 0, 1, 0.1},     {Format::kQ5_1, 0, 2, 0.1},    {Format::kQ2_K, 80, 2, 0.05},
+    {Format::kQ3_K, 108, 1, 0.02},  {Format::kQ4_K, 0, 2, 0.005},  {Format::kQ5_K, 0, 2, 0.002},
+    {Format::kQ6_K, 208, 1, 0.001}, {Format::kIQ4_NL, 0, 1, 0.01}, {Format::kIQ4_XS, 0, 1, 0.001},
+};
+
+// Blocks of random bytes, so that every code and every scale of a part comes up.
+inline std::vector<std::byte> random_blocks(Rng& rng, Format format, size_t count) {
+  const Block block = block_of(info(format).source);
+  std::vector<std::byte> data(count / block.weights * block.bytes);
+  for (std::byte& byte : data) byte = static_cast<std::byte>(rng.next());
+  for (size_t at = 0; at < data.size(); at += block.bytes) {
+    if (format == Format::kMXFP4) data[at] = static_cast<std::byte>(118 + rng.next() % 8);
+    for (const BlockScales& scales : kBlockScales) {
+      if (scales.format != format) continue;
+      for (size_t i = 0; i < scales.count; ++i) {
+        const auto scale = static_cast<float>((rng.uniform() * 2 - 1) * scales.size);
+        const uint16_t half = float_to_f16(scale);
+        std::memcpy(&data[at + scales.offset + i * 2], &half, sizeof half);
+      }
+    }
+  }
+  return data;
+}
+
+inline std::vector<std::byte> random_source(Rng& rng, Format format, size_t count) {
+  const DType dtype = info(format).source;
+  if (is_block(dtype)) return random_blocks(rng, format, count);
   std::vector<std::byte> data(count * bytes_of(dtype));
   for (size_t i = 0; i < count; ++i) {
     const auto value = static_cast<float>(rng.uniform() * 2 - 1);
@@ -135,24 +170,15 @@ inline std::vector<std::byte> random_source(Rng& rng, DType dtype, size_t count)
   return data;
 }
 
-inline DType source_of(Format format) {
-  switch (format) {
-    case Format::kF16:
-      return DType::kF16;
-    case Format::kBF16:
-      return DType::kBF16;
-    case Format::kF8E4M3:
-      return DType::kF8E4M3;
-    default:
-      break;
-  }
-  return DType::kF32;
+// The next width that the format's blocks fill.
+inline uint32_t whole_blocks(Format format, uint32_t cols) {
+  return align_up(cols, info(format).block_k);
 }
 
 inline TestMatrix random_matrix(Rng& rng, Format format, uint32_t rows, uint32_t cols) {
   TestMatrix matrix{format, rows, cols, {}, std::vector<float>(size_t{rows} * cols)};
-  const DType dtype = source_of(format);
-  const auto data = random_source(rng, dtype, size_t{rows} * cols);
+  const DType dtype = info(format).source;
+  const auto data = random_source(rng, format, size_t{rows} * cols);
   std::vector<float> scales;
   if (dtype == DType::kF8E4M3)
     for (uint32_t i = 0; i < ceil_div(rows, 128U) * ceil_div(cols, 128U); ++i)
@@ -187,7 +213,12 @@ inline DeviceMatrix upload(Device& device, const TestMatrix& matrix, uint64_t ga
   return made;
 }
 
-inline constexpr Format kAllFormats[] = {Format::kF32, Format::kF16, Format::kBF16, Format::kQ8_0,
-                                         Format::kF8E4M3};
+inline constexpr Format kAllFormats[] = {
+    Format::kF32,  Format::kF16,  Format::kBF16,   Format::kQ8_0,   Format::kF8E4M3, Format::kQ4_0,
+    Format::kQ4_1, Format::kQ5_0, Format::kQ5_1,   Format::kQ2_K,   Format::kQ3_K,   Format::kQ4_K,
+    Format::kQ5_K, Format::kQ6_K, Format::kIQ4_NL, Format::kIQ4_XS, Format::kMXFP4};
+static_assert(std::size(kAllFormats) == kFormats);
+
+inline bool is_block(Format format) { return is_block(info(format).source); }
 
 }  // namespace smoe::test

@@ -9,16 +9,17 @@ TEST(Embed, ReadsTheRowsOfTheTable) {
     for (const unsigned threads : {1U, 3U}) {
       Rig rig(kernels, threads);
       for (const Format format : kAllFormats) {
-        const TestMatrix table = random_matrix(rng, format, 50, 96);
+        const TestMatrix table = random_matrix(rng, format, 50, whole_blocks(format, 96));
+        const uint32_t width = table.cols;
         const DeviceMatrix weight = upload(*rig.device, table);
         std::vector<TokenId> tokens;
         for (uint32_t i = 0; i < 300; ++i) tokens.push_back(TokenId{i * 7 % 50});
-        const DeviceRows out = make_rows(*rig.device, 300, 96);
+        const DeviceRows out = make_rows(*rig.device, 300, width);
         rig.device->embed({weight.matrix, tokens, out.rows});
         const auto values = values_of(*rig.device, out.rows);
         for (size_t i = 0; i < 300; ++i)
-          EXPECT_TRUE(same_bits(std::span(values).subspan(i * 96, 96),
-                                std::span(table.weights).subspan(i * 7 % 50 * 96, 96)))
+          EXPECT_TRUE(same_bits(std::span(values).subspan(i * width, width),
+                                std::span(table.weights).subspan(i * 7 % 50 * width, width)))
               << info(format).name << " row " << i;
       }
     }

@@ -40,7 +40,7 @@ TEST(Format, TakesNoMoreRoomThanItsBlocks) {
 }
 
 TEST(Format, ListsThoseThatDevicesComputeWith) {
-  for (const char* name : {"f32", "f16", "bf16", "q8_0", "f8_e4m3"})
+  for (const char* name : {"f32", "f16", "bf16", "q8_0", "f8_e4m3", "q4_0", "q4_k", "mxfp4"})
     EXPECT_NE(computed_formats().find(name), std::string::npos) << name;
 }
 

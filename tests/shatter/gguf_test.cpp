@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "families/gguf_checkpoint.h"
+#include "formats/tiles.h"
 #include "shatter/model_rows.h"
 #include "shatter/shattering.h"
 #include "support/gguf_checkpoint.h"
@@ -187,18 +188,18 @@ TEST(ShatterGguf, RefusesWeightsThatAreNoNumbersByName) {
   }
 }
 
-TEST(ShatterGguf, RefusesBlocksThatNothingComputesWith) {
-  const test::Workshop shop;
-  for (const Format format : {Format::kQ4_0, Format::kIQ4_NL, Format::kMXFP4}) {
-    if (info(format).computed) continue;
-    const DType dtype = info(format).source;
+TEST(ShatterGguf, KeepsBlocksOfEveryType) {
+  const test::Workshop shop({.layers = 1, .width = 256, .experts = 2, .expert_width = 256});
+  for (const DType dtype : {DType::kQ4_0, DType::kIQ4_NL, DType::kMXFP4, DType::kQ3_K, DType::kQ4_K,
+                            DType::kQ5_K, DType::kQ6_K}) {
     test::gguf_of(shop.checkpoint, {.weights = dtype}).write(shop.folder / "m.gguf");
-    const std::string outcome = test::shatter_outcome(shop.folder / "m.gguf", shop.model);
-    EXPECT_NE(outcome.find("is " + std::string(name_of(dtype)) + ", this build computes with " +
-                           computed_formats()),
-              std::string::npos)
-        << outcome;
-    EXPECT_FALSE(fs::exists(shop.model));
+    test::shatter_folder(shop.folder / "m.gguf", shop.model);
+    const ModelRows rows(shop.folder / "m.gguf", shop.model);
+    for (const Role role : {Role::kQuery, Role::kExpertGate, Role::kExpertDown}) {
+      EXPECT_EQ(rows.format_in_model(role, 0), exact_format(dtype)) << name_of(dtype);
+      EXPECT_EQ(rows.in_model(role, 0, 1), rows.in_checkpoint(role, 0, 1)) << name_of(dtype);
+    }
+    fs::remove_all(shop.model);
   }
 }
 

@@ -29,6 +29,16 @@ void must(const Status& status) {
 
 constexpr auto no_progress = [](size_t, size_t) {};
 
+fs::path shattered_once(const fs::path& checkpoint, const std::string& suffix,
+                        const ShatterOptions& options) {
+  static TempDir home;
+  static std::map<std::string, fs::path> done;
+  const std::string name = checkpoint.filename().string() + suffix;
+  if (const auto found = done.find(name); found != done.end()) return found->second;
+  must(shatter(checkpoint, home / name, options));
+  return done[name] = home / name;
+}
+
 }  // namespace
 
 fs::path source_dir() { return SMOE_SOURCE_DIR; }
@@ -38,15 +48,13 @@ fs::path golden_dir(const std::string& name) { return source_dir() / "tests/data
 fs::path tales_dir() { return source_dir() / "models/tales"; }
 
 fs::path shattered(const fs::path& checkpoint, Quant quant) {
-  static TempDir home;
-  static std::map<std::string, fs::path> done;
-  const std::string name =
-      checkpoint.filename().string() + (quant == Quant::kExact ? "-exact" : "-quality");
-  if (const auto found = done.find(name); found != done.end()) return found->second;
-  ShatterOptions options;
-  options.quant = quant;
-  must(shatter(checkpoint, home / name, options));
-  return done[name] = home / name;
+  return shattered_once(checkpoint, quant == Quant::kExact ? "-exact" : "-quality",
+                        {.quant = quant});
+}
+
+fs::path shattered(const fs::path& checkpoint, Format format) {
+  return shattered_once(checkpoint, "-" + std::string(info(format).name),
+                        {.experts = format, .scout = format});
 }
 
 void copy_model(const fs::path& from, const fs::path& to) {

@@ -27,6 +27,8 @@ std::filesystem::path tales_dir();
 // program. Aborts when that fails.
 std::filesystem::path shattered(const std::filesystem::path& checkpoint,
                                 Quant quant = Quant::kExact);
+// Likewise with experts and scout in that format.
+std::filesystem::path shattered(const std::filesystem::path& checkpoint, Format format);
 
 // A copy of a model folder that a test may damage.
 void copy_model(const std::filesystem::path& from, const std::filesystem::path& to);

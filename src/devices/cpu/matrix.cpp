@@ -8,7 +8,8 @@
 namespace smoe::cpu {
 namespace {
 
-bool is_quantized(Format format) { return format == Format::kQ8_0; }
+// Whether activations are quantised for it: weights in blocks of their own scales.
+bool is_quantized(Format format) { return info(format).block_k > 1; }
 
 // Bytes that `cols` activations take in the form that `format` wants.
 size_t activation_bytes(const KernelTable& kernels, Format format, uint32_t cols) {

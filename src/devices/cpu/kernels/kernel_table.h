@@ -18,14 +18,14 @@ inline constexpr uint32_t kStepPositions = 32;
 inline constexpr uint32_t kQuantBlock = 32;
 
 // out[row][16 i + lane] = (resume ? the same element : 0), then one fma for each k in ascending
-// order (for Q8_0: one for each block of 32). Lanes at or above out_width are not written, and no
-// activation beyond `cols` is read.
+// order (for formats of blocks: one or two for each part of a block). Lanes at or above out_width
+// are not written, and no activation beyond `cols` is read.
 struct TileRun {
   const std::byte* tiles = nullptr;      // first tile, at the unit that holds the first k
   uint64_t tile_stride = 0;              // bytes from a tile to the next
   uint32_t count = 0;                    // tiles
   uint32_t cols = 0;                     // k's to add
-  const std::byte* rows[kMaxRows] = {};  // each row from the first k on: f32, or quantised (Q8_0)
+  const std::byte* rows[kMaxRows] = {};  // each row from the first k on: f32, or quantised (blocks)
   uint32_t row_count = 0;
   float* out = nullptr;
   size_t out_stride = 0;   // floats
@@ -41,7 +41,8 @@ struct TileKernel {
   void (*expand)(const std::byte* tile, uint32_t cols, float* out);
 };
 
-// Q8_0 activations: blocks of kQuantBlock, `block_bytes` each, in a layout of the set's own.
+// Activations for formats of blocks: kQuantBlock together, `block_bytes` each, in a layout of the
+// set's own.
 struct Quantizer {
   size_t block_bytes;
   void (*run)(const float* in, uint32_t cols, std::byte* out);

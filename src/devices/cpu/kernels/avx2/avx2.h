@@ -15,8 +15,8 @@ namespace avx2 {
 
 inline constexpr uint32_t kFloatRows = 6;  // 12 sums, 2 weights and an activation fill 16 registers
 inline constexpr uint32_t kScaledRows = 4;
-inline constexpr uint32_t kQ8Rows = 4;
-inline constexpr size_t kQuantizedBlockBytes = 68;
+inline constexpr uint32_t kBlockRows = 6;
+inline constexpr size_t kQuantizedBlockBytes = 112;
 
 void run_f32(const TileRun& run);
 void run_f16(const TileRun& run);
@@ -26,7 +26,19 @@ void expand_f16(const std::byte* tile, uint32_t cols, float* out);
 void expand_f8(const std::byte* tile, uint32_t cols, float* out);
 
 void quantize(const float* in, uint32_t cols, std::byte* out);
-void run_q8(const TileRun& run);
+void run_q8_0(const TileRun& run);
+void run_q4_0(const TileRun& run);
+void run_q4_1(const TileRun& run);
+void run_q5_0(const TileRun& run);
+void run_q5_1(const TileRun& run);
+void run_q2_k(const TileRun& run);
+void run_q3_k(const TileRun& run);
+void run_q4_k(const TileRun& run);
+void run_q5_k(const TileRun& run);
+void run_q6_k(const TileRun& run);
+void run_iq4_nl(const TileRun& run);
+void run_iq4_xs(const TileRun& run);
+void run_mxfp4(const TileRun& run);
 
 float softmax_step(float* scores, uint32_t positions, SoftmaxState& state);
 void add_values(const ValueRun& run);

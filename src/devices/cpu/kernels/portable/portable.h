@@ -21,7 +21,9 @@ void expand_bf16(const std::byte* tile, uint32_t cols, float* out);
 void expand_f8(const std::byte* tile, uint32_t cols, float* out);
 
 void quantize(const float* in, uint32_t cols, std::byte* out);
-void run_q8(const TileRun& run);
+// Defined for every format of blocks.
+template <Format kFormat>
+void run_blocks(const TileRun& run);
 
 float softmax_step(float* scores, uint32_t positions, SoftmaxState& state);
 void add_values(const ValueRun& run);

@@ -1,4 +1,4 @@
-// Activations as the portable Q8_0 kernel reads them.
+// Activations as the portable kernels of block formats read them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 namespace smoe::cpu::portable {
 
 struct QuantizedBlock {
-  float scale;  // NaN when an activation of the block is not finite
+  float scale;      // NaN when an activation of the block is not finite
+  int32_t sums[3];  // of the values: the first half, the second half, all
   int8_t values[kQuantBlock];
 };
 
