@@ -36,13 +36,15 @@ constexpr std::array kFlags{
          .help = "how weights are kept: exact loses nothing; quality stores large matrices as "
                  "Q8_0, 8.5 bits a weight",
          .fallback = "exact"},
-    Flag{.name = "experts",
-         .value = "FORMAT",
-         .commands = set_of(kShatter),
-         .field = TextField{&Settings::experts_format},
-         .help = "format of the experts' matrices, e.g. q8_0; blocks of a GGUF stay as they are",
-         .fallback = "what --quant says",
-         .reach = Reach::kCommandLine},
+    Flag{
+        .name = "experts",
+        .value = "FORMAT",
+        .commands = set_of(kShatter),
+        .field = TextField{&Settings::experts_format},
+        .help =
+            "format of the experts' matrices, e.g. q8_0 or q4_k; blocks of a GGUF stay as they are",
+        .fallback = "what --quant says",
+        .reach = Reach::kCommandLine},
     Flag{.name = "scout",
          .value = "FORMAT",
          .commands = set_of(kShatter),
