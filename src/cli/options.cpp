@@ -140,13 +140,13 @@ Result<std::variant<Request, Answer>> parse_options(std::span<const std::string>
     return Error{Code::kUsage, "a command is missing (smoe --help lists them)"};
   const std::string& first = arguments.front();
   if (first == "--help" || first == "-h" || first == "help")
-    return Parsed(std::in_place_type<Answer>, general_help());
-  if (first == "--version") return Parsed(std::in_place_type<Answer>, std::string(version_text()));
+    return Parsed(Answer{general_help()});
+  if (first == "--version") return Parsed(Answer{std::string(version_text())});
 
   const Command* command = command_named(first);
   if (command == nullptr) return unknown_command(first);
   SMOE_TRY(const CommandLine line, CommandLine::parse(*command, arguments.subspan(1)));
-  if (line.asks_for_help()) return Parsed(std::in_place_type<Answer>, command_help(*command));
+  if (line.asks_for_help()) return Parsed(Answer{command_help(*command)});
   SMOE_TRY(Request request, settle_all(*command, line, environment));
   return request;
 }
