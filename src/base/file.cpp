@@ -38,6 +38,33 @@ int open_retrying(const fs::path& path, int flags) {
   return descriptor;
 }
 
+// Opens for reading what can be read at any offset. Anything else is refused before it can block: a
+// pipe without a writer would never open.
+Result<int> open_regular(const fs::path& path, int flags) {
+  const int descriptor = open_retrying(path, O_RDONLY | O_NONBLOCK | flags);
+  if (descriptor < 0) return system_error(path, "open", errno);
+  struct stat info {};
+  const bool known = ::fstat(descriptor, &info) == 0;
+  if (known && S_ISREG(info.st_mode)) {
+    ::fcntl(descriptor, F_SETFL, flags);  // regular files never block; io_uring minds the flag
+    return descriptor;
+  }
+  ::close(descriptor);
+  if (known && S_ISDIR(info.st_mode)) return Error{Code::kIo, path.string() + ": is a directory"};
+  return Error{Code::kIo, path.string() + ": is not a regular file"};
+}
+
+// The file that shall be replaced: `path`, or what it is a link to. A device, a pipe or a folder is
+// never replaced.
+Result<fs::path> replaceable(const fs::path& path) {
+  std::error_code error;
+  const fs::path target = fs::is_symlink(path, error) ? fs::canonical(path, error) : path;
+  if (error) return system_error(path, "follow the link", error.value());
+  const fs::file_status status = fs::status(target, error);
+  if (!fs::exists(status) || fs::is_regular_file(status)) return target;
+  return Error{Code::kIo, path.string() + ": is not a regular file, and only such are written"};
+}
+
 }  // namespace
 
 File::File(File&& other) noexcept
@@ -54,17 +81,17 @@ File::~File() {
 }
 
 Result<File> File::open(const fs::path& path) {
-  const int descriptor = open_retrying(path, O_RDONLY);
-  if (descriptor < 0) return system_error(path, "open", errno);
+  SMOE_TRY(const int descriptor, open_regular(path, 0));
   return File(descriptor, path);
 }
 
 Result<File> File::open_direct(const fs::path& path) {
-  const int descriptor = open_retrying(path, O_RDONLY | O_DIRECT);
-  if (descriptor < 0 && errno == EINVAL)
+  errno = 0;
+  auto descriptor = open_regular(path, O_DIRECT);
+  if (!descriptor && errno == EINVAL)
     return Error{Code::kUnsupported, path.string() + ": the file system has no direct I/O"};
-  if (descriptor < 0) return system_error(path, "open", errno);
-  return File(descriptor, path);
+  if (!descriptor) return std::move(descriptor).error();
+  return File(*descriptor, path);
 }
 
 Result<File> File::create(const fs::path& path) {
@@ -147,12 +174,10 @@ MappedFile::~MappedFile() {
 
 Result<MappedFile> MappedFile::open(const fs::path& path) {
   SMOE_TRY(const File file, File::open(path));
-  struct stat info {};
-  if (::fstat(file.descriptor(), &info) != 0) return system_error(path, "examine", errno);
-  if (!S_ISREG(info.st_mode)) return Error{Code::kIo, path.string() + ": is not a regular file"};
+  SMOE_TRY(const uint64_t size, file.size());
   MappedFile mapped;
   mapped.path_ = path;
-  mapped.size_ = static_cast<size_t>(info.st_size);
+  mapped.size_ = size;
   if (mapped.size_ == 0) return mapped;
   void* data = ::mmap(nullptr, mapped.size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (data == MAP_FAILED) return system_error(path, "map", errno);
@@ -169,9 +194,17 @@ void MappedFile::drop(uint64_t offset, uint64_t bytes) const {
 
 Result<std::string> read_text_file(const fs::path& path, uint64_t max_bytes) {
   SMOE_TRY(const File file, File::open(path));
+  return read_stream(file.descriptor(), path.string(), max_bytes);
+}
+
+Result<std::string> read_any_file(const fs::path& path, uint64_t max_bytes) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return Error{Code::kIo, path.string() + ": is a directory"};
-  return read_stream(file.descriptor(), path.string(), max_bytes);
+  const int descriptor = open_retrying(path, O_RDONLY);
+  if (descriptor < 0) return system_error(path, "open", errno);
+  auto text = read_stream(descriptor, path.string(), max_bytes);
+  ::close(descriptor);
+  return text;
 }
 
 Result<std::string> read_stream(int descriptor, std::string_view name, uint64_t max_bytes) {
@@ -205,16 +238,17 @@ Status sync_directory(const fs::path& directory) {
 }
 
 Status replace_file(const fs::path& path, const std::function<Status(File&)>& fill) {
-  fs::path partial = path;
+  SMOE_TRY(const fs::path target, replaceable(path));
+  fs::path partial = target;
   partial += ".partial";
   const auto write = [&]() -> Status {
     SMOE_TRY(File file, File::create(partial));
     SMOE_DO(fill(file));
     SMOE_DO(file.sync());
     SMOE_DO(file.close());
-    if (::rename(partial.c_str(), path.c_str()) != 0)
-      return system_error(partial, "rename to " + path.filename().string(), errno);
-    return sync_directory(path.parent_path());
+    if (::rename(partial.c_str(), target.c_str()) != 0)
+      return system_error(partial, "rename to " + target.filename().string(), errno);
+    return sync_directory(target.parent_path());
   };
   Status status = write();
   if (!status) ::unlink(partial.c_str());

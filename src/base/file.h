@@ -20,7 +20,8 @@ class File {
   File& operator=(File&& other) noexcept;
   ~File();
 
-  // Fails: kNotFound, kIo; the message names the path and the system's reason.
+  // Regular files only: anything else could block. Fails: kNotFound, kIo; the message names the
+  // path and the system's reason.
   static Result<File> open(const std::filesystem::path& path);
   // O_DIRECT. Fails with kUnsupported when the file system refuses direct I/O.
   static Result<File> open_direct(const std::filesystem::path& path);
@@ -72,8 +73,10 @@ class MappedFile {
   std::filesystem::path path_;
 };
 
-// Fails: kNotFound, kIo, kCorrupt when larger than max_bytes.
+// A regular file. Fails: kNotFound, kIo, kCorrupt when larger than max_bytes.
 Result<std::string> read_text_file(const std::filesystem::path& path, uint64_t max_bytes);
+// The same for whatever a user names: also a pipe or a device, which may block until it has data.
+Result<std::string> read_any_file(const std::filesystem::path& path, uint64_t max_bytes);
 
 // Everything up to the end of a descriptor that has no size (a pipe, stdin).
 Result<std::string> read_stream(int descriptor, std::string_view name, uint64_t max_bytes);
@@ -81,6 +84,7 @@ Result<std::string> read_stream(int descriptor, std::string_view name, uint64_t 
 // fsync of the directory, so that a rename in it survives power loss.
 Status sync_directory(const std::filesystem::path& directory);
 
+// A link is followed; what exists and is no regular file is refused (kIo).
 // Crash-safe: writes path + ".partial" through `fill`, fsyncs, closes, renames to `path`, fsyncs
 // the directory. On any failure the partial file is removed and `path` is as it was; only when the
 // last step fails is the new file in place, but perhaps not yet safe from power loss.

@@ -58,6 +58,7 @@ class Chat {
   Conversation conversation_;
   std::unique_ptr<LineSource> lines_;
   std::optional<Conversation::Turn> last_turn_;
+  uint64_t retries_ = 0;  // of the last message
   bool interrupted_before_ = false;
   bool done_ = false;
 };
@@ -153,7 +154,10 @@ Status Chat::act(const ChatLine& line) {
 
 // Says `text`, or answers the last message again without one.
 Status Chat::answer(std::optional<std::string> text) {
-  SMOE_TRY(const GenerationOptions options, generation_options(settings_, stops_));
+  SMOE_TRY(GenerationOptions options, generation_options(settings_, stops_));
+  // The same seed would give the same answer.
+  retries_ = text ? 0 : retries_ + 1;
+  options.sampler.seed += retries_;
   auto turn = text ? conversation_.say(*std::move(text), options, settings_.think, context_)
                    : conversation_.retry(options, settings_.think, context_);
   if (!turn) return std::move(turn).error();
@@ -192,7 +196,7 @@ Status Chat::set(std::string_view words) {
       continue;
     if (flag.name == name || (!flag.alias.empty() && flag.alias == name))
       return apply(flag, words.substr(at), fmt::format("/set {}", name), settings_);
-    known += fmt::format("  {:<20} {}\n", flag.name, flag.help);
+    known += fmt::format("  {:<20} {:<10} {}\n", flag.name, value_text(flag, settings_), flag.help);
   }
   if (!name.empty())
     return Error{Code::kUsage, fmt::format("/set {}: no such option; /set lists them", name)};

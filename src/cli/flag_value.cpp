@@ -124,6 +124,31 @@ struct Reading {
   }
 };
 
+// Writes a setting down.
+struct Writing {
+  const Settings& settings;
+
+  template <class Value>
+  static std::string text_of(const std::optional<Value>& value) {
+    return value ? fmt::format("{}", *value) : "-";
+  }
+  std::string get(const SwitchField& field) const { return settings.*field.member ? "on" : "off"; }
+  std::string get(const ToggleField& field) const { return settings.*field.member ? "on" : "off"; }
+  std::string get(const DefaultedCountField& field) const {
+    return std::to_string(settings.*field.member);
+  }
+  std::string get(const ListField& field) const {
+    const auto& list = settings.*field.member;
+    return list.empty() ? "-" : fmt::format("{}", fmt::join(list, ","));
+  }
+  std::string get(const TokensField&) const { return "-"; }  // no flag that can be set in between
+  std::string get(const ChoiceField&) const { return "-"; }
+  template <class Field>
+  std::string get(const Field& field) const {
+    return text_of(settings.*field.member);
+  }
+};
+
 }  // namespace
 
 bool takes_value(const Flag& flag) {
@@ -140,6 +165,11 @@ bool is_list(const Flag& flag) { return std::holds_alternative<ListField>(flag.f
 Status apply(const Flag& flag, std::string_view value, std::string_view where, Settings& settings) {
   const Reading reading{value, where, settings};
   return std::visit([&](const auto& field) { return reading.set(field); }, flag.field);
+}
+
+std::string value_text(const Flag& flag, const Settings& settings) {
+  const Writing writing{settings};
+  return std::visit([&](const auto& field) { return writing.get(field); }, flag.field);
 }
 
 std::optional<bool> parse_bool(std::string_view text) {

@@ -12,7 +12,7 @@ Result<Input> read_input(const std::optional<std::string>& file, Signals& signal
   Input input;
   if (file) {
     input.name = *file;
-    SMOE_TRY(input.text, read_text_file(*file, kGiB));
+    SMOE_TRY(input.text, read_any_file(*file, kGiB));
   } else {
     input.name = "stdin";
     SMOE_TRY(input.text, read_stream(STDIN_FILENO, input.name, kGiB));

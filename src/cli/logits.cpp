@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/open_model.h"
+#include "cli/output_file.h"
 #include "engine/session.h"
 #include "formats/safetensors.h"
 
@@ -61,6 +62,7 @@ Result<SafetensorsLayout> lay_out(const ModelSpec& spec, uint64_t tokens, bool h
 
 Outcome logits_command(Context& context) {
   const Settings& settings = context.settings;
+  SMOE_DO(check_output(*settings.output, {settings.model}));
   SMOE_TRY(const OpenModel model,
            open_model(context, {.positions = static_cast<uint32_t>(settings.tokens.size())}));
   Engine& engine = *model.engine;

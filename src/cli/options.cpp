@@ -139,8 +139,7 @@ Result<std::variant<Request, Answer>> parse_options(std::span<const std::string>
   if (arguments.empty())
     return Error{Code::kUsage, "a command is missing (smoe --help lists them)"};
   const std::string& first = arguments.front();
-  if (first == "--help" || first == "-h" || first == "help")
-    return Parsed(Answer{general_help()});
+  if (first == "--help" || first == "-h" || first == "help") return Parsed(Answer{general_help()});
   if (first == "--version") return Parsed(Answer{std::string(version_text())});
 
   const Command* command = command_named(first);
@@ -152,7 +151,8 @@ Result<std::variant<Request, Answer>> parse_options(std::span<const std::string>
 }
 
 bool wants_json(std::span<const std::string> arguments) {
-  return std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::find(arguments.begin(), end, "--json") != end;
 }
 
 }  // namespace smoe::cli

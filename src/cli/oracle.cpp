@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/oracle_chart.h"
+#include "cli/output_file.h"
 #include "cli/table.h"
 #include "stream/trace.h"
 
@@ -80,6 +81,7 @@ std::string json_text(const Study& study) {
 Outcome oracle_command(Context& context) {
   const Settings& settings = context.settings;
   const Signals::AtOnce at_once(context.signals);
+  if (settings.output) SMOE_DO(check_output(*settings.output, {settings.model}));
   SMOE_TRY(const Trace trace, Trace::read(settings.model));
   if (trace.visits() == 0) return Error{Code::kUsage, settings.model + ": the trace is empty"};
   const Study study = study_of(trace);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "cli/answer_output.h"
 #include "cli/commands.h"
@@ -72,6 +73,7 @@ Result<Prompt> make_prompt(const Context& context, const Tokenizer& tokenizer) {
   if (!settings.raw) {
     SMOE_TRY(const std::optional<ChatFormat> format, ChatFormat::load(settings.model, tokenizer));
     if (format) return chat_prompt(settings, *format, std::move(text));
+    log::info("{}: has no chat template; the prompt is continued as it is", settings.model);
   }
   if (settings.system)
     return Error{Code::kUsage,

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/open_model.h"
+#include "cli/output_file.h"
 #include "cli/prompt_progress.h"
 #include "engine/session.h"
 
@@ -17,6 +18,7 @@ namespace smoe::cli {
 
 Outcome trace_command(Context& context) {
   const Settings& settings = context.settings;
+  SMOE_DO(check_output(*settings.output, {settings.model, *settings.text_file}));
   SMOE_TRY(const ModelFiles files, ModelFiles::open(settings.model));
   if (files.vault.empty())
     return Error{Code::kUnsupported, settings.model + ": has no experts, so nothing to trace"};

@@ -144,6 +144,15 @@ TEST_F(Chat, SaysWhatIsWrongWithASavedFileAndAnOption) {
   EXPECT_THAT(chat("/set temperature hot\n").err, HasSubstr("/set temperature"));
 }
 
+TEST_F(Chat, AnswersAgainInOtherWordsAndShowsWhatIsSet) {
+  const ProcessResult result = chat("Hello.\n/retry\n/set top-k 7\n/set\n",
+                                    {"--seed", "1", "--temperature", "1", "--log-level", "warn"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  const std::string half = result.out.substr(0, result.out.size() / 2);
+  EXPECT_NE(half + half, result.out);
+  EXPECT_THAT(result.err, testing::ContainsRegex("top-k +7 "));
+}
+
 // Traps 10 and 11: a user who types a special token must not be able to forge one.
 TEST_F(Chat, MakesNoSpecialTokenOfWhatAMessageSpellsOut) {
   const json tokenizer = json::parse(content(model() + "/tokenizer.json"));

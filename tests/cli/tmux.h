@@ -16,7 +16,9 @@ class Tmux {
   Tmux(std::string socket, const std::vector<std::string>& command,
        const std::vector<std::pair<std::string, std::string>>& environment = {})
       : socket_(std::move(socket)) {
-    std::vector<std::string> words{"new-session", "-d", "-x", "80", "-y", "24"};
+    // libedit never frees the name and the help text of a function that was added to it.
+    std::vector<std::string> words{"new-session", "-d", "-x", "80",
+                                   "-y",          "24", "-e", "ASAN_OPTIONS=detect_leaks=0"};
     for (const auto& [name, value] : environment) {
       words.emplace_back("-e");
       words.push_back(name + "=" + value);

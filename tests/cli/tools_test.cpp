@@ -1,6 +1,7 @@
 // bench, trace, oracle and tokenize --explain as a user calls them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -138,6 +139,57 @@ TEST_F(Tools, NameTheFormatsThatWork) {
       smoe({"shatter", tales(), file("odd"), "--experts", "q9_9", "--quiet"});
   expect_one_error(result, 2);
   EXPECT_THAT(result.err, HasSubstr("q8_0"));
+}
+
+// An output never destroys what it is made from, nor a device or a pipe.
+TEST_F(Tools, WriteNeitherOverTheirInputsNorOverWhatIsNoFile) {
+  const std::string scout = model() + "/scout.safetensors";
+  const auto before = std::filesystem::file_size(scout);
+  for (const std::string& output : {scout, model() + "/new.safetensors"}) {
+    expect_one_error(smoe({"logits", model(), "--tokens", "1,2", "--output", output, "--quiet"}),
+                     2);
+  }
+  EXPECT_EQ(std::filesystem::file_size(scout), before);
+
+  const std::string link = file("link");
+  std::ofstream(file("target")) << "old";
+  std::filesystem::create_symlink("target", link);
+  EXPECT_EQ(smoe({"logits", model(), "--tokens", "1,2", "--output", link, "--quiet"}).status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_GT(std::filesystem::file_size(file("target")), 1000U);
+
+  ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
+  const ProcessResult pipe =
+      smoe({"logits", model(), "--tokens", "1,2", "--output", file("pipe"), "--quiet"});
+  expect_one_error(pipe, 1);
+  EXPECT_THAT(pipe.err, HasSubstr("not a regular file"));
+  EXPECT_TRUE(std::filesystem::is_fifo(file("pipe")));
+}
+
+TEST_F(Tools, RefuseAPipeInAModelFolderInsteadOfWaitingForIt) {
+  for (const char* name : {"scout.safetensors", "tokenizer.json", "generation_config.json"}) {
+    const std::string copy = file(std::string("piped-") + name);
+    std::filesystem::copy(model(), copy, std::filesystem::copy_options::recursive);
+    std::filesystem::remove(copy + "/tokenizer.bin");
+    std::filesystem::remove(copy + "/" + name);
+    ASSERT_EQ(::mkfifo((copy + "/" + name).c_str(), 0600), 0);
+    const ProcessResult result = smoe({"run", copy, "hi", "--max-tokens", "1", "--quiet"});
+    expect_one_error(result, 1);
+    EXPECT_THAT(result.err, HasSubstr(name));
+  }
+}
+
+TEST_F(Tools, VerifyReadsTheTextsBesideTheWeights) {
+  EXPECT_EQ(smoe({"verify", model()}).status, 0);
+  for (const char* name :
+       {"tokenizer.json", "tokenizer.bin", "tokenizer_config.json", "generation_config.json"}) {
+    const std::string copy = file(std::string("damaged-") + name);
+    std::filesystem::copy(model(), copy, std::filesystem::copy_options::recursive);
+    std::ofstream(copy + "/" + name) << "{\"half";
+    const ProcessResult result = smoe({"verify", copy, "--quiet"});
+    EXPECT_EQ(result.status, 1) << name;
+    EXPECT_THAT(result.out, HasSubstr(name));
+  }
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 ordered_json description() {
   ordered_json text = test::byte_tokenizer();
   text["model"] = test::byte_model({{"a", "b"}, {"ab", "c"}, {" ", "a"}});
-  text["added_tokens"] = {test::added_token(400, "<s>")};
+  text["added_tokens"] = ordered_json::array({test::added_token(400, "<s>")});
   return text;
 }
 
@@ -75,7 +75,7 @@ TEST(CompactFile, IsTakenWhenItWasMadeFromTheTextBesideIt) {
 
   // Whatever is wrong with it, the text decides.
   ordered_json other = description();
-  other["added_tokens"] = {test::added_token(500, "<s>")};
+  other["added_tokens"] = ordered_json::array({test::added_token(500, "<s>")});
   ASSERT_TRUE(replace_file(folder / "tokenizer.json", other.dump()));
   const auto stale = read_compact_file(folder / "tokenizer.bin", folder / "tokenizer.json");
   ASSERT_FALSE(stale);

@@ -57,7 +57,7 @@ Result<ChatPrompt> ChatFormat::prompt(std::span<const Message> messages,
 
 Result<ChatPrompt> ChatFormat::render(const Json& variables, const std::tm& now) const {
   if (!variables.is_object())
-    return Error{Code::kUsage, "the variables of a template are a JSON object"};
+    return Error{Code::kCorrupt, "the variables of a template are a JSON object"};
   const ChatTemplate* chosen = config_.find(has_tools(variables));
   if (chosen == nullptr)
     return Error{Code::kUsage, "the model has no chat template for a conversation of this kind"};
@@ -65,7 +65,10 @@ Result<ChatPrompt> ChatFormat::render(const Json& variables, const std::tm& now)
   for (const auto& [name, value] : variables.members()) values.set(name, value, Origin::kVariable);
   RenderOptions options;
   options.now = now;
-  SMOE_TRY(RenderedPrompt rendered, chosen->render(values, options));
+  auto result = chosen->render(values, options);
+  // Not how the program was called, but what the template and the messages are.
+  if (!result) return Error{Code::kUnsupported, result.error().message};
+  const RenderedPrompt& rendered = *result;
 
   std::vector<Tokenizer::Span> spans;
   for (const RenderedPrompt::Span& span : rendered.spans)
@@ -75,7 +78,7 @@ Result<ChatPrompt> ChatFormat::render(const Json& variables, const std::tm& now)
   ChatPrompt prompt;
   prompt.tokens = std::move(encoded.tokens);
   for (const uint32_t span : encoded.spans) prompt.from_template.push_back(spans[span].trusted);
-  prompt.text = std::move(rendered.text);
+  prompt.text = rendered.text;
   return prompt;
 }
 

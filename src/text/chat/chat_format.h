@@ -43,12 +43,12 @@ class ChatFormat {
                                                 const Tokenizer& tokenizer);
 
   // The conversation up to where the assistant speaks next. Special tokens come from the template
-  // alone: those that a message or a role spells out are ordinary text. Fails: kUsage when the
-  // template refuses the messages (with its reason); kCorrupt for a message that is no UTF-8.
+  // alone: those that a message or a role spells out are ordinary text. Fails: kUnsupported when
+  // the template refuses the messages (with its reason); kCorrupt for a message that is no UTF-8.
   Result<ChatPrompt> prompt(std::span<const Message> messages, const ChatOptions& options) const;
 
   // The template with variables of the caller's: a JSON object with messages, tools,
-  // add_generation_prompt and so on. Fails: as prompt(); kUsage when it is no object.
+  // add_generation_prompt and so on. Fails: as prompt(); kCorrupt when it is no object.
   Result<ChatPrompt> render(const Json& variables, const std::tm& now) const;
 
  private:

@@ -28,7 +28,7 @@ void Scope::set(Symbol symbol, Value value) {
   }
 }
 
-Error Renderer::at(Position position, Error error) const {
+Error Renderer::at(Position position, const Error& error) const {
   return error_at(source_.name, position, error.code, error.message);
 }
 

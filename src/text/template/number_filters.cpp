@@ -22,7 +22,7 @@ Answer abs_filter(Call& call) {
   if (!value.is_number()) return call.wrong("needs a number");
   if (value.is_float()) return Value(std::fabs(value.floating()));
   if (value.is_bool()) return Value(value.small_int().value_or(0));
-  const bool negative = compare_numbers(value, Value(int64_t{0})) < 0;
+  const bool negative = std::is_lt(compare_numbers(value, Value(int64_t{0})));
   return negative ? negate(value) : value;
 }
 

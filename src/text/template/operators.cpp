@@ -1,6 +1,7 @@
 #include "text/template/operators.h"
 
 #include <algorithm>
+#include <compare>
 
 #include "text/template/characters.h"
 #include "text/template/routine.h"
@@ -38,21 +39,20 @@ Result<bool> dicts_equal(Run& run, const Dict& a, const Dict& b) {
 
 constexpr std::string_view kComparisonNames[] = {"==", "!=", "<", "<=", ">", ">="};
 
-template <class Order>
-bool holds(Comparison comparison, Order order) {
+bool holds(Comparison comparison, std::partial_ordering order) {
   switch (comparison) {
     case Comparison::kLess:
-      return order < 0;
+      return std::is_lt(order);
     case Comparison::kLessEqual:
-      return order <= 0;
+      return std::is_lteq(order);
     case Comparison::kGreater:
-      return order > 0;
+      return std::is_gt(order);
     case Comparison::kGreaterEqual:
-      return order >= 0;
+      return std::is_gteq(order);
     case Comparison::kEqual:
-      return order == 0;
+      return std::is_eq(order);
     case Comparison::kNotEqual:
-      return order != 0;
+      return std::is_neq(order);
   }
   return false;
 }
@@ -306,7 +306,7 @@ Result<bool> compare(Run& run, Comparison comparison, const Value& a, const Valu
     return !equal;
   }
   if (a.is_number() && b.is_number()) return holds(comparison, compare_numbers(a, b));
-  if (a.is_string() && b.is_string()) return holds(comparison, a.bytes().compare(b.bytes()));
+  if (a.is_string() && b.is_string()) return holds(comparison, a.bytes() <=> b.bytes());
   if (a.is_sequence() && b.is_sequence() && a.sequence()->flavor == b.sequence()->flavor &&
       a.sequence()->flavor <= Sequence::Flavor::kTuple)
     return compare_sequences(run, comparison, *a.sequence(), *b.sequence());

@@ -42,7 +42,7 @@ class Renderer {
   using Answer = Result<Value>;
 
   // Prefixes a message that does not know its place.
-  Error at(Position position, Error error) const;
+  Error at(Position position, const Error& error) const;
   template <class T>
   Result<T> located(Position position, Result<T> result) const {
     if (!result) return at(position, std::move(result).error());

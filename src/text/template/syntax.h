@@ -1,6 +1,7 @@
 // A parsed template.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -57,7 +58,7 @@ struct Item {
 };
 struct Slice {
   ExpressionPtr object;
-  ExpressionPtr bounds[3];  // begin, end, step; null where absent
+  std::array<ExpressionPtr, 3> bounds;  // begin, end, step; null where absent
 };
 struct CallOf {
   ExpressionPtr callee;

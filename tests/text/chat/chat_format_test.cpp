@@ -92,7 +92,7 @@ TEST_F(Format, SaysWhyATemplateRefusesAMessage) {
   const Message messages[] = {{"user", "x", ""}};
   const auto refused = format.prompt(messages, {});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::kUsage);
+  EXPECT_EQ(refused.error().code, Code::kUnsupported);
   EXPECT_THAT(refused.error().message, HasSubstr("roles must alternate"));
 }
 
@@ -100,7 +100,7 @@ TEST_F(Format, RefusesBytesThatAreNoTextAndVariablesThatAreNoObject) {
   const auto format = *ChatFormat::load(tales(), tokenizer_);
   const Message messages[] = {{"user", "fine", ""}, {"user", "bad \xff", ""}};
   EXPECT_THAT(format->prompt(messages, {}).error().message, HasSubstr("message 2"));
-  EXPECT_EQ(format->render(*Json::parse("[1]"), {}).error().code, Code::kUsage);
+  EXPECT_EQ(format->render(*Json::parse("[1]"), {}).error().code, Code::kCorrupt);
 }
 
 TEST_F(Format, IsNothingForAModelWithoutATemplate) {

@@ -53,8 +53,8 @@ struct ScaleAndBase {
 }
 
 // The 16 values of IQ4_NL and IQ4_XS.
-constexpr int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                   1,    13,   25,  38,  53,  69,  89,  113};
+inline constexpr int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                          1,    13,   25,  38,  53,  69,  89,  113};
 
 }  // namespace
 }  // namespace smoe::cpu::avx2
