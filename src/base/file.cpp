@@ -57,10 +57,11 @@ Result<int> open_regular(const fs::path& path, int flags) {
 // The file that shall be replaced: `path`, or what it is a link to. A device, a pipe or a folder is
 // never replaced.
 Result<fs::path> replaceable(const fs::path& path) {
+  std::error_code missing;
   std::error_code error;
-  const fs::path target = fs::is_symlink(path, error) ? fs::canonical(path, error) : path;
+  const fs::path target = fs::is_symlink(path, missing) ? fs::canonical(path, error) : path;
   if (error) return system_error(path, "follow the link", error.value());
-  const fs::file_status status = fs::status(target, error);
+  const fs::file_status status = fs::status(target, missing);
   if (!fs::exists(status) || fs::is_regular_file(status)) return target;
   return Error{Code::kIo, path.string() + ": is not a regular file, and only such are written"};
 }
