@@ -66,7 +66,8 @@ TEST_F(Tools, TimePromptsAndGenerationAtEachDepth) {
 
 TEST_F(Tools, RefuseADepthThatIsNoneOrDoesNotFit) {
   expect_one_error(smoe({"bench", model(), "--depth", "deep"}), 2);
-  const ProcessResult result = smoe({"bench", model(), "--depth", "5000", "--ctx", "1024"});
+  const ProcessResult result =
+      smoe({"bench", model(), "--depth", "5000", "--ctx", "1024", "--quiet"});
   expect_one_error(result, 2);
   EXPECT_THAT(result.err, HasSubstr("the context holds 1024"));
 }
