@@ -48,6 +48,7 @@ const ChatCommand* find(std::string_view name) {
 
 Error unknown(std::string_view name) {
   std::vector<std::string> names;
+  names.reserve(kCommands.size());
   for (const ChatCommand& command : kCommands) names.emplace_back(command.name);
   return {Code::kUsage,
           fmt::format("{} is no command{}; /help lists them, and two slashes begin a message that "
