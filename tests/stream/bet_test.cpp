@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <thread>
 
 #include "stream/streamer.h"
@@ -71,11 +72,15 @@ TEST_P(Bet, ThatIsQueuedIsPromotedBeforeOtherBets) {
   TestVault vault;
   vault.add_layer(0, 16).add_layer(1, 16);
   Gate gate;
+  std::mutex mutex;  // guards offsets
   std::vector<uint64_t> offsets;
   StreamerOptions options = with_slots({16});
   options.readers = 1;
   auto streamer = scripted(vault, options, [&](const ReadRequest& request, RecordFiles& real) {
-    offsets.push_back(request.offset);
+    {
+      const std::lock_guard lock(mutex);
+      offsets.push_back(request.offset);
+    }
     gate.pass();
     return real.read(request);
   });
@@ -99,11 +104,15 @@ TEST_P(Bet, IsNotStartedWhileDemandsAreQueued) {
   TestVault vault;
   vault.add_layer(0, 16).add_layer(1, 16);
   Gate gate;
+  std::mutex mutex;  // guards offsets
   std::vector<uint64_t> offsets;
   StreamerOptions options = with_slots({16});
   options.readers = 1;
   auto streamer = scripted(vault, options, [&](const ReadRequest& request, RecordFiles& real) {
-    offsets.push_back(request.offset);
+    {
+      const std::lock_guard lock(mutex);
+      offsets.push_back(request.offset);
+    }
     gate.pass();
     return real.read(request);
   });

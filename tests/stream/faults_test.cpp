@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "base/clock.h"
@@ -105,12 +106,15 @@ TEST_P(Disk, WithShortReadsGivesTheSameBytes) {  // D1
     StreamerOptions options = with_slots({3, 2});
     options.direct = direct;
     options.readers = 1;
+    std::mutex mutex;  // guards rng
     Rng rng(5);
     const auto streamer =
         scripted(vault, options, [&](const ReadRequest& request, RecordFiles& real) {
           ReadRequest piece = request;
-          const size_t bytes = 1 + rng.below(request.into.size());
-          piece.into = request.into.first(bytes);
+          {
+            const std::lock_guard lock(mutex);
+            piece.into = request.into.first(1 + rng.below(request.into.size()));
+          }
           return real.read(piece);
         });
     auto keys = experts(0, 0, 12);
