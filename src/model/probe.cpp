@@ -173,10 +173,10 @@ class Checker {
     if (is_float) return {};
     if (!need.vector && tensor.dtype == DType::kF8E4M3) return check_scales(tensor);
     if (!need.vector && format && info(*format).computed) return {};
-    return Error{Code::kUnsupported,
-                 fmt::format("{}: is {}, this build computes with {}", tensor.name,
-                             name_of(tensor.dtype),
-                             need.vector ? "f32, f16, bf16" : computed_formats())};
+    return Error{
+        Code::kUnsupported,
+        fmt::format("{}: is {}, this build computes with {}", tensor.name, name_of(tensor.dtype),
+                    need.vector ? "f32, f16, bf16" : computed_formats())};
   }
 
   // Trap: without its scales an FP8 weight is hundreds of times too large. The block's size is the
