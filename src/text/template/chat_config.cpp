@@ -1,5 +1,7 @@
 #include "text/template/chat_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -51,7 +53,7 @@ Status add_entry(const Json& entry, const fs::path& path, Sources& sources) {
     if (name == nullptr || text == nullptr || !name->is_string() || !text->is_string())
       return bad_entry(path);
     const std::string key(*name->as_string());
-    sources[key] = {std::string(*text->as_string()), where + " \"" + key + "\""};
+    sources[key] = {std::string(*text->as_string()), fmt::format("{} \"{}\"", where, key)};
   }
   return {};
 }

@@ -208,10 +208,11 @@ std::string float_text(double number) {
     return result + (magnitude < 10 ? "0" : "") + std::to_string(magnitude);
   }
   if (exponent < 0)
-    return result + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+    return result + "0." + std::string(static_cast<size_t>(-exponent) - 1, '0') + digits;
   if (count <= exponent + 1)
-    return result + digits + std::string(static_cast<size_t>(exponent + 1 - count), '0') + ".0";
-  const auto point = static_cast<size_t>(exponent + 1);
+    return result + digits +
+           std::string(static_cast<size_t>(exponent) + 1 - static_cast<size_t>(count), '0') + ".0";
+  const auto point = static_cast<size_t>(exponent) + 1;
   return result + digits.substr(0, point) + "." + digits.substr(point);
 }
 
