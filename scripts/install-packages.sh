@@ -6,7 +6,7 @@ set -eu
 
 RUN_PACKAGES="
   g++ cmake ninja-build
-  libcli11-dev libedit-dev libexpected-dev libfmt-dev libpcre2-dev libsimdjson-dev libspdlog-dev
+  libboost-dev libcli11-dev libedit-dev libexpected-dev libfmt-dev libpcre2-dev libsimdjson-dev libspdlog-dev
   libtomlplusplus-dev liburing-dev libutf8proc-dev libxxhash-dev"
 TEST_PACKAGES="
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev

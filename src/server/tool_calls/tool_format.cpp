@@ -1,0 +1,87 @@
+#include "server/tool_calls/tool_format.h"
+
+#include <array>
+
+#include "base/file.h"
+#include "base/units.h"
+#include "server/tool_calls/readers.h"
+
+namespace smoe::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxTemplateBytes = 64 * kMiB;
+
+constexpr std::array<std::string_view, 3> kChannelMarks{"<|start|>assistant",
+                                                        "<|channel|>final<|message|>", "<|end|>"};
+
+// The first whose sign is found counts: <tool_call> alone says least, so it comes late.
+constexpr std::array kToolFormats{
+    ToolFormat{.name = "qwen3-coder",
+               .sign = "<function=",
+               .open = "<tool_call>",
+               .close = "</tool_call>",
+               .read = read_xml_calls},
+    ToolFormat{.name = "glm",
+               .sign = "<arg_key>",
+               .open = "<tool_call>",
+               .close = "</tool_call>",
+               .read = read_pair_calls},
+    ToolFormat{.name = "deepseek",
+               .sign = "<｜tool▁calls▁begin｜>",
+               .open = "<｜tool▁calls▁begin｜>",
+               .close = "<｜tool▁calls▁end｜>",
+               .read = read_deepseek_calls},
+    ToolFormat{.name = "gpt-oss",
+               .sign = "<|channel|>",
+               .open = "<|channel|>commentary to=functions.",
+               .close = "<|call|>",
+               .silent = kChannelMarks,
+               .read = read_channel_calls},
+    ToolFormat{.name = "hermes",
+               .sign = "<tool_call>",
+               .open = "<tool_call>",
+               .close = "</tool_call>",
+               .read = read_json_calls},
+};
+
+void append_file(const fs::path& path, std::string& text) {
+  if (auto content = read_text_file(path, kMaxTemplateBytes)) text += *content;
+}
+
+// tokenizer_config.json holds a template, or a list of {"name", "template"}.
+void append_config(const fs::path& path, std::string& text) {
+  const auto content = read_text_file(path, kMaxTemplateBytes);
+  if (!content) return;
+  const auto json = Json::parse(*content, {.max_depth = 512, .unique_keys = false});
+  if (!json) return;
+  const Json* value = json->find("chat_template");
+  if (value == nullptr) return;
+  text += value->as_string().value_or("");
+  for (const Json& entry : value->items())
+    if (const Json* source = entry.find("template")) text += source->as_string().value_or("");
+}
+
+}  // namespace
+
+std::span<const ToolFormat> tool_formats() { return kToolFormats; }
+
+const ToolFormat* tool_format_of(std::string_view template_source) {
+  for (const ToolFormat& format : kToolFormats)
+    if (template_source.find(format.sign) != std::string_view::npos) return &format;
+  return nullptr;
+}
+
+std::string template_sources(const fs::path& model) {
+  std::string text;
+  append_file(model / "chat_template.jinja", text);
+  std::error_code error;
+  for (fs::directory_iterator entry(model / "additional_chat_templates", error), end;
+       !error && entry != end; entry.increment(error))
+    append_file(entry->path(), text);
+  append_config(model / "tokenizer_config.json", text);
+  return text;
+}
+
+}  // namespace smoe::server

@@ -1,0 +1,44 @@
+// How a model spells the calls of tools in its text, by the chat template it was trained with.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace smoe::server {
+
+struct ToolCall {
+  std::string name;
+  std::string arguments;  // JSON text, an object
+  friend bool operator==(const ToolCall&, const ToolCall&) = default;
+};
+
+// The calls between two marks; nothing when the text is none of this format. `tools` is the array
+// of the request: formats without types take those of the parameters from there.
+using ToolCallReader = std::optional<std::vector<ToolCall>> (*)(std::string_view text,
+                                                                const Json& tools);
+
+// One row of the table of formats.
+struct ToolFormat {
+  std::string_view name;
+  std::string_view sign;                       // what the templates of this format contain
+  std::string_view open;                       // marks around the calls
+  std::string_view close;                      // may be a stop token, and so be missing
+  std::span<const std::string_view> silent{};  // marks that are no part of an answer
+  ToolCallReader read = nullptr;
+};
+
+std::span<const ToolFormat> tool_formats();
+
+// The format of a chat template; nullptr when it knows no tools that we can read.
+const ToolFormat* tool_format_of(std::string_view template_source);
+
+// All chat templates of a model folder as one text, to look for signs in; "" when it has none.
+std::string template_sources(const std::filesystem::path& model);
+
+}  // namespace smoe::server
