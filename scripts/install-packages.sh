@@ -9,8 +9,8 @@ RUN_PACKAGES="
   libboost-dev libcli11-dev libedit-dev libexpected-dev libfmt-dev libpcre2-dev libsimdjson-dev libspdlog-dev
   libtomlplusplus-dev liburing-dev libutf8proc-dev libxxhash-dev"
 TEST_PACKAGES="
-  clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev
-  fiu-utils libbenchmark-dev libgmock-dev libgtest-dev librapidcheck-dev nlohmann-json3-dev
+  chromium clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev
+  fiu-utils fonts-dejavu-core libbenchmark-dev libgmock-dev libgtest-dev librapidcheck-dev nlohmann-json3-dev
   procps python3-jinja2 spin tmux zstd"
 
 say() { printf '%s\n' "$*" >&2; }

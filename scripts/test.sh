@@ -104,14 +104,15 @@ fuzz() {
 
 step "installing packages"
 scripts/install-packages.sh test || stop "packages are missing"
-oracles=tests/oracles
-if [ ! "$oracles/node_modules/.package-lock.json" -nt "$oracles/package-lock.json" ]; then
-  step "installing the reference tokenizers"
-  npm ci --prefix "$oracles" --ignore-scripts --no-audit --no-fund >"$logs/npm.log" 2>&1 || {
+# The reference tokenizers, the browser's driver, and what the page is built from.
+for folder in tests/oracles tests/web web; do
+  [ ! "$folder/node_modules/.package-lock.json" -nt "$folder/package-lock.json" ] || continue
+  step "installing the node packages of $folder"
+  npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund >"$logs/npm.log" 2>&1 || {
     cat "$logs/npm.log"
-    stop "npm ci failed in $oracles"
+    stop "npm ci failed in $folder"
   }
-fi
+done
 
 build release
 run_tests release

@@ -1,0 +1,108 @@
+import { live } from '../app/live.js';
+import { isNarrow, state } from '../app/state.js';
+import { useStore } from '../app/store.js';
+import { bytesPerSecond, percent, rate } from '../format.js';
+import { IconButton } from '../ui/Icon.jsx';
+import { Legend } from './Legend.jsx';
+import { limitHint, limitName } from './limits.js';
+import { MapTable } from './MapTable.jsx';
+import { Memory } from './Memory.jsx';
+import { ModelMap } from './ModelMap.jsx';
+import { Plot } from './Plot.jsx';
+import { TimeSplit } from './TimeSplit.jsx';
+
+/** The engine at work. */
+export function LivePanel() {
+  const { event, history, status } = useStore(live);
+  return (
+    <aside class="live-panel" aria-label="Live map of the model">
+      <header>
+        <h2>Live map</h2>
+        {event?.limited_by && status === 'on' && <Limit cause={event.limited_by} />}
+        <span class="grow" />
+        <WidthButton />
+        <IconButton icon="close" label="Close the map" onClick={close} />
+      </header>
+      {status !== 'on' && <Absence status={status} />}
+      {event && (
+        <div class={status === 'on' ? 'live-body' : 'live-body stale'} tabIndex={0} role="region" aria-label="Measurements">
+          <Tiles event={event} history={history} />
+          <section class="map-section">
+            <h3>
+              {event.layers} layers × {event.experts} experts
+            </h3>
+            <ModelMap />
+            <Legend states={event.states} />
+            <MapTable event={event} />
+          </section>
+          <TimeSplit history={history} />
+          <Memory event={event} />
+        </div>
+      )}
+    </aside>
+  );
+}
+
+function close() {
+  state.set({ mapOpen: false, mapWide: false });
+}
+
+function WidthButton() {
+  const isWide = useStore(state, ({ mapWide }) => mapWide);
+  if (isNarrow()) return null;
+  return (
+    <IconButton
+      icon="wide"
+      label={isWide ? 'Narrow map' : 'Wide map'}
+      aria-pressed={isWide}
+      onClick={() => state.set({ mapWide: !isWide })}
+    />
+  );
+}
+
+function Limit({ cause }) {
+  if (cause === 'idle' || cause === 'none') return <span class="limit idle">idle</span>;
+  return (
+    <span class={`limit ${cause}`} title={limitHint(cause)}>
+      limited by {limitName(cause)}
+    </span>
+  );
+}
+
+const kAbsences = {
+  connecting: 'Waiting for the first measurement.',
+  lost: 'The server does not answer; trying again.',
+  refused: 'This server keeps its measurements to itself.',
+};
+
+function Absence({ status }) {
+  return <p class="absence">{kAbsences[status]}</p>;
+}
+
+function Tiles({ event, history }) {
+  const hitRate = history.latest('hitRate');
+  return (
+    <div class="tiles">
+      <Plot
+        label="Tokens"
+        value={rate(event.tokens_per_s)}
+        unit="tok/s"
+        series={history.series('tokensPerSecond')}
+        kind="tokens"
+      />
+      <Plot
+        label="Disk reads"
+        value={bytesPerSecond(event.read_bytes_per_s)}
+        series={history.series('readBytesPerSecond')}
+        kind="reads"
+      />
+      <Plot
+        label="Hit rate"
+        value={hitRate === null ? '–' : percent(hitRate)}
+        series={history.series('hitRate')}
+        top={1}
+        kind="hits"
+      />
+    </div>
+  );
+}
