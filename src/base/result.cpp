@@ -24,6 +24,8 @@ std::string_view name_of(Code code) {
       return "context_full";
     case Code::kCancelled:
       return "cancelled";
+    case Code::kBusy:
+      return "busy";
   }
   return "unknown";
 }

@@ -22,6 +22,7 @@ enum class Code {
   kNumeric,      // NaN or infinity where a number is needed
   kContextFull,  // more tokens than the context holds
   kCancelled,    // the user or a deadline ended it
+  kBusy,         // as many others as there is room for: later it may work
 };
 
 std::string_view name_of(Code code);

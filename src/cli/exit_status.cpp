@@ -16,6 +16,7 @@ ExitStatus exit_status_of(Code code) {
     case Code::kNoMemory:
     case Code::kNumeric:
     case Code::kContextFull:
+    case Code::kBusy:
       return ExitStatus::kFailed;
   }
   return ExitStatus::kFailed;

@@ -10,25 +10,11 @@
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "base/token.h"
-#include "engine/sampler.h"
+#include "engine/answer.h"
 #include "engine/session.h"
 #include "text/tokenizer.h"
 
 namespace smoe {
-
-struct GenerationOptions {
-  SamplerOptions sampler;
-  uint32_t max_tokens = 0;           // 0: until a stop or the context's end
-  std::vector<TokenId> stop_tokens;  // end the text, are not part of it
-  std::vector<std::string> stop_strings;
-};
-
-enum class Finish : uint8_t {
-  kStop,         // a stop token or string
-  kLength,       // max_tokens
-  kContextFull,  // no room for another token
-  kCancelled,
-};
 
 struct Generation {
   Finish finish = Finish::kStop;

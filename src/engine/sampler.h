@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "base/rng.h"
 #include "base/token.h"
 
 namespace smoe {
@@ -21,6 +21,7 @@ struct SamplerOptions {
   float frequency_penalty = 0;
   uint32_t repeat_last = 64;  // tokens that the three penalties look back at; 0: none
   uint64_t seed = 0;
+  std::vector<std::pair<TokenId, float>> logit_bias = {};  // added before the penalties
 };
 
 class Sampler {
@@ -28,11 +29,14 @@ class Sampler {
   // Logits from `usable` on belong to no token of the tokenizer and are never drawn.
   Sampler(const SamplerOptions& options, uint32_t vocabulary, uint32_t usable);
 
-  // `history`: the tokens so far, prompt included. The steps apply in the order of SamplerOptions'
-  // description: repetition, presence and frequency penalties, temperature, top-k, top-p, min-p.
-  // Ties go to the lower id. Cost: no allocation.
+  // `history`: the tokens so far, prompt included. The steps apply in this order: biases; penalties
+  // for repetition, presence and frequency; temperature; top-k; top-p; min-p. Ties go to the lower
+  // id. The random number is the seed's history.size()-th, so that a text is the same however its
+  // draws lie between those of others. `allowed`, unless empty, has the bits of the tokens that may
+  // be drawn (TokenMask); at least one. Cost: no allocation.
   // Fails: kNumeric when a logit is not finite.
-  Result<TokenId> sample(std::span<const float> logits, std::span<const TokenId> history);
+  Result<TokenId> sample(std::span<const float> logits, std::span<const TokenId> history,
+                         std::span<const uint64_t> allowed = {});
 
  private:
   struct Candidate {
@@ -41,14 +45,15 @@ class Sampler {
     float weight;  // exp(logit - largest)
   };
 
+  void add_biases();
   void penalize(std::span<const TokenId> history);
+  void forbid(std::span<const uint64_t> allowed);
   size_t keep_most_likely();
   size_t keep_probable(size_t count);
-  TokenId draw(size_t count);
+  TokenId draw(size_t count, uint64_t position);
 
   SamplerOptions options_;
   uint32_t usable_;
-  Rng rng_;
   std::vector<float> logits_;          // [usable], penalised
   std::vector<uint16_t> occurrences_;  // [usable], all zero between calls
   std::vector<Candidate> candidates_;  // [usable]

@@ -19,6 +19,7 @@ std::string StopMatcher::push(std::string_view piece) {
       if (held_.ends_with(stop)) longest = std::max(longest, stop.size());
     if (longest > 0) {
       matched_ = true;
+      matched_stop_ = held_.substr(held_.size() - longest);
       certain += std::string_view(held_).substr(0, held_.size() - longest);
       held_.clear();
       break;

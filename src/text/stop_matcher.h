@@ -21,6 +21,8 @@ class StopMatcher {
   // What was held back, when no more text comes.
   std::string finish();
   bool matched() const { return matched_; }
+  // The stop string that ended the text; empty before.
+  const std::string& matched_stop() const { return matched_stop_; }
 
  private:
   // Length of the longest suffix of held_ that is a proper prefix of a stop string.
@@ -29,6 +31,7 @@ class StopMatcher {
   std::vector<std::string> stops_;
   std::string held_;
   bool matched_ = false;
+  std::string matched_stop_;
 };
 
 }  // namespace smoe

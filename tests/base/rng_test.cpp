@@ -26,6 +26,20 @@ TEST(Rng, DrawsUniformlyBelowOne) {
   EXPECT_NEAR(sum / 10000, 0.5, 0.02);
 }
 
+TEST(Rng, CountsNumbersBySeedAndPosition) {
+  EXPECT_EQ(counted_uniform(7, 3), counted_uniform(7, 3));
+  double sum = 0;
+  for (uint64_t i = 0; i < 10000; ++i) {
+    const double value = counted_uniform(i % 100, i / 100);
+    ASSERT_GE(value, 0);
+    ASSERT_LT(value, 1);
+    sum += value;
+  }
+  EXPECT_NEAR(sum / 10000, 0.5, 0.01);
+  EXPECT_NE(counted_uniform(1, 2), counted_uniform(2, 1));
+  EXPECT_NE(counted_uniform(0, 1), counted_uniform(1, 0));
+}
+
 TEST(Rng, StaysBelowTheBound) {
   Rng rng(1);
   EXPECT_EQ(rng.below(0), 0U);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -9,8 +10,11 @@
 namespace smoe {
 namespace {
 
-constexpr TokenId kNone[] = {TokenId{999}};
-const std::span<const TokenId> kNoHistory(kNone, 0);
+constexpr std::array<TokenId, 20000> kHistory{};
+const std::span<const TokenId> kNoHistory(kHistory.data(), 0);
+
+// Nothing that is repeated is penalised in most tests, so that only its length counts.
+std::span<const TokenId> history_of(size_t length) { return std::span(kHistory).first(length); }
 
 SamplerOptions plain() {
   SamplerOptions options;
@@ -33,7 +37,8 @@ std::map<uint32_t, double> shares(const SamplerOptions& options, const std::vect
   const auto size = static_cast<uint32_t>(logits.size());
   Sampler sampler(options, size, size);
   std::map<uint32_t, double> result;
-  for (int i = 0; i < draws; ++i) result[drawn(sampler, logits)] += 1.0 / draws;
+  for (int i = 0; i < draws; ++i)
+    result[drawn(sampler, logits, history_of(static_cast<size_t>(i)))] += 1.0 / draws;
   return result;
 }
 
@@ -65,11 +70,45 @@ TEST(Sampler, GivesTheSameTokensForTheSameSeedAndOthersForAnother) {
     options.seed = seed;
     Sampler sampler(options, 50, 50);
     std::vector<uint32_t> tokens;
-    for (int i = 0; i < 20; ++i) tokens.push_back(drawn(sampler, logits));
+    for (size_t i = 0; i < 20; ++i) tokens.push_back(drawn(sampler, logits, history_of(i)));
     return tokens;
   };
   EXPECT_EQ(run(1), run(1));
   EXPECT_NE(run(1), run(2));
+}
+
+TEST(Sampler, DrawsTheSameAtAPositionWhateverWasDrawnBefore) {
+  const std::vector<float> logits(1000, 0.0F);
+  Sampler sampler(plain(), 1000, 1000);
+  const uint32_t fifth = drawn(sampler, logits, history_of(5));
+  EXPECT_NE(drawn(sampler, logits, history_of(6)), fifth);
+  EXPECT_EQ(drawn(sampler, logits, history_of(5)), fifth);
+}
+
+TEST(Sampler, AddsBiasesAndPassesOverUnknownTokens) {
+  SamplerOptions options = plain();
+  options.temperature = 0;
+  options.logit_bias = {{TokenId{2}, 5.0F}, {TokenId{0}, -100.0F}, {TokenId{77}, 9.0F}};
+  Sampler sampler(options, 3, 3);
+  EXPECT_EQ(drawn(sampler, {9.0F, 4.0F, 0.0F}), 2U);
+}
+
+TEST(Sampler, DrawsOnlyWhatIsAllowed) {
+  const std::vector<float> logits(70, 0.0F);
+  const std::array<uint64_t, 2> allowed = {uint64_t{1} << 3U, uint64_t{1} << 5U};
+  SamplerOptions options = plain();
+  for (const uint32_t top_k : {0U, 1U, 40U}) {
+    options.top_k = top_k;
+    Sampler sampler(options, 70, 70);
+    for (size_t i = 0; i < 200; ++i) {
+      const auto token = sampler.sample(logits, history_of(i), allowed);
+      ASSERT_TRUE(token);
+      EXPECT_TRUE(*token == TokenId{3} || *token == TokenId{69}) << index_of(*token);
+    }
+  }
+  options.temperature = 0;
+  Sampler greedy(options, 70, 70);
+  EXPECT_EQ(*greedy.sample(logits, kNoHistory, allowed), TokenId{3});
 }
 
 TEST(Sampler, KeepsTheKMostLikely) {
@@ -140,7 +179,7 @@ TEST(Sampler, NeverDrawsAnIdBeyondTheTokenizer) {
   std::vector<float> logits(10, 0.0F);
   logits[8] = logits[9] = 50.0F;
   Sampler sampler(plain(), 10, 8);
-  for (int i = 0; i < 10000; ++i) ASSERT_LT(drawn(sampler, logits), 8U);
+  for (size_t i = 0; i < 10000; ++i) ASSERT_LT(drawn(sampler, logits, history_of(i)), 8U);
 }
 
 // N3, trap 35.

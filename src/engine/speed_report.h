@@ -1,0 +1,38 @@
+// Why an answer took as long as it did, from measured times.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace smoe {
+
+// What most of the time was spent on.
+enum class Limit : uint8_t {
+  kNone,     // nothing was computed
+  kCompute,  // arithmetic, and reading resident weights from memory
+  kDisk,     // waits for records that were read for the first time
+  kMemory,   // waits for records that had been there, but the ring was too small to keep
+  kQueue,    // waits for other requests to end
+};
+
+std::string_view name_of(Limit limit);
+
+// Of the steps that a request took part in. Counts are its share by its tokens in each step; waits
+// and times are the whole step's, because it waited for all of it.
+struct SpeedReport {
+  uint64_t steps = 0;
+  double mean_batch = 0;  // tokens in a step
+  uint64_t expert_hits = 0;
+  uint64_t expert_misses = 0;
+  uint64_t bytes_read = 0;
+  uint64_t queue_ns = 0;
+  uint64_t step_ns = 0;
+  uint64_t stall_ns = 0;  // of these, waiting for records
+  Limit limit = Limit::kNone;
+  // One that is true, with its figure: "4 GB more memory: +1.3 tokens/s by simulation".
+  std::optional<std::string> suggestion = {};
+};
+
+}  // namespace smoe
