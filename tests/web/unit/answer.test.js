@@ -51,7 +51,7 @@ test('Answer: the progress of the prompt is kept, and chunks without choices are
 
 test('Answer: it was limited by what limited it most often', () => {
   const answer = new Answer(0);
-  for (const cause of ['disk', 'compute', 'disk', '', undefined]) answer.limitedBy(cause);
+  for (const cause of ['disk', 'compute', 'disk', 'none', 'none', 'none', '', undefined]) answer.limitedBy(cause);
   assert.equal(answer.stats().limitedBy, 'disk');
 });
 

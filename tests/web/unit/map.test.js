@@ -22,7 +22,7 @@ test('States: the map can be put into words', () => {
 
 test('Feed: an event without fields is an event of zeros', () => {
   const live = liveFrom({ hits: 'many', time_share: null, limited_by: 7 });
-  assert.deepEqual([live.layers, live.experts, live.states.length, live.hits, live.limited_by], [0, 0, 0, 0, '']);
+  assert.deepEqual([live.layers, live.experts, live.states.length, live.hits, live.limited_by], [0, 0, 0, 0, 'none']);
   assert.deepEqual(live.memory, {});
 });
 
@@ -91,8 +91,18 @@ test('History: keeps the last minute; a moment without lookups has no hit rate',
   for (let i = 0; i < kSamples + 10; ++i)
     history.add(liveFrom({ tokens_per_s: i, hits: i % 2 ? 3 : 0, misses: i % 2, time_share: { experts: 0.5 } }));
   assert.equal(history.samples.length, kSamples);
-  assert.equal(history.latest('tokensPerSecond'), kSamples + 9);
+  assert.equal(history.recent('tokensPerSecond'), kSamples + 7.5);
   assert.deepEqual(history.series('hitRate').slice(-2), [null, 0.75]);
-  assert.equal(history.latest('hitRate'), 0.75);
-  assert.deepEqual(history.latest('shares'), [0, 0.5, 0, 0, 0]);
+  assert.equal(history.recent('hitRate'), 0.75);
+  assert.deepEqual(history.series('shares').at(-1), [0, 0.5, 0, 0, 0]);
+  assert.equal(new History().recent('hitRate'), null);
+});
+
+test('History: what limits is what limited most lately, and nothing only when nothing did', () => {
+  const history = new History();
+  assert.equal(history.recentLimit(), 'none');
+  for (const limited_by of ['compute', 'disk', 'none', 'disk', 'none', 'none']) history.add(liveFrom({ limited_by }));
+  assert.equal(history.recentLimit(), 'disk');
+  for (let i = 0; i < 8; ++i) history.add(liveFrom({ limited_by: 'none' }));
+  assert.equal(history.recentLimit(), 'none');
 });

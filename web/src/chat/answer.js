@@ -37,7 +37,7 @@ export class Answer {
 
   /** Notes what held the engine up at a moment of this answer. */
   limitedBy(cause) {
-    if (cause) this.#limits.set(cause, (this.#limits.get(cause) ?? 0) + 1);
+    if (cause && cause !== 'none') this.#limits.set(cause, (this.#limits.get(cause) ?? 0) + 1);
   }
 
   get isReadingPrompt() {

@@ -18,15 +18,18 @@ export function LivePanel() {
     <aside class="live-panel" aria-label="Live map of the model">
       <header>
         <h2>Live map</h2>
-        {event?.limited_by && status === 'on' && <Limit cause={event.limited_by} />}
+        {status === 'on' && event.layers > 0 && <Limit cause={history.recentLimit()} />}
         <span class="grow" />
         <WidthButton />
         <IconButton icon="close" label="Close the map" onClick={close} />
       </header>
       {status !== 'on' && <Absence status={status} />}
-      {event && (
+      {status === 'on' && event.layers === 0 && (
+        <p class="absence">No model with experts is in memory; a message brings it there.</p>
+      )}
+      {event?.layers > 0 && (
         <div class={status === 'on' ? 'live-body' : 'live-body stale'} tabIndex={0} role="region" aria-label="Measurements">
-          <Tiles event={event} history={history} />
+          <Tiles history={history} />
           <section class="map-section">
             <h3>
               {event.layers} layers × {event.experts} experts
@@ -61,7 +64,7 @@ function WidthButton() {
 }
 
 function Limit({ cause }) {
-  if (cause === 'idle' || cause === 'none') return <span class="limit idle">idle</span>;
+  if (cause === 'none') return <span class="limit idle">idle</span>;
   return (
     <span class={`limit ${cause}`} title={limitHint(cause)}>
       limited by {limitName(cause)}
@@ -79,20 +82,20 @@ function Absence({ status }) {
   return <p class="absence">{kAbsences[status]}</p>;
 }
 
-function Tiles({ event, history }) {
-  const hitRate = history.latest('hitRate');
+function Tiles({ history }) {
+  const hitRate = history.recent('hitRate');
   return (
     <div class="tiles">
       <Plot
         label="Tokens"
-        value={rate(event.tokens_per_s)}
+        value={rate(history.recent('tokensPerSecond'))}
         unit="tok/s"
         series={history.series('tokensPerSecond')}
         kind="tokens"
       />
       <Plot
         label="Disk reads"
-        value={bytesPerSecond(event.read_bytes_per_s)}
+        value={bytesPerSecond(history.recent('readBytesPerSecond'))}
         series={history.series('readBytesPerSecond')}
         kind="reads"
       />

@@ -12,10 +12,10 @@ const kHeight = 28;
 export function MapStrip() {
   const { event, history, status } = useStore(live);
   if (!event || event.layers === 0 || status !== 'on') return null;
-  const hitRate = history.latest('hitRate');
+  const hitRate = history.recent('hitRate');
   const facts = [
-    `${rate(event.tokens_per_s)} tok/s`,
-    bytesPerSecond(event.read_bytes_per_s),
+    `${rate(history.recent('tokensPerSecond'))} tok/s`,
+    bytesPerSecond(history.recent('readBytesPerSecond')),
     hitRate !== null && `${percent(hitRate)} hits`,
   ].filter(Boolean);
   return (

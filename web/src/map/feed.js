@@ -25,7 +25,7 @@ export function liveFrom(event) {
     memory: event.memory ?? {},
     context: event.context ?? {},
     requests: event.requests ?? {},
-    limited_by: typeof event.limited_by === 'string' ? event.limited_by : '',
+    limited_by: typeof event.limited_by === 'string' ? event.limited_by : 'none',
   };
 }
 

@@ -9,6 +9,7 @@ const kTallest = 1.25;
 const kWidest = 2;
 
 /**
+ * For a model with at least one layer and expert.
  * @param width, height the room in device pixels; the height is a wish that a large model exceeds
  * @param gutter left for the layers' numbers
  * @returns {{cellWidth, cellHeight, columns, rows, brick, left, width, height}} `brick` is the

@@ -1,6 +1,9 @@
 // The last minute of the feed, for the plots.
 
 export const kSamples = 240;
+// Numbers and words that change with every event can't be read: they tell of the last second or two.
+const kRecent = 4;
+const kRecentLimits = 8;
 export const kShares = ['attention', 'experts', 'waiting', 'head', 'other'];
 
 export class History {
@@ -15,6 +18,7 @@ export class History {
       hitRate: looked > 0 ? event.hits / looked : null,
       tokensPerSecond: event.tokens_per_s,
       shares: kShares.map((name) => share[name] ?? 0),
+      limitedBy: event.limited_by,
     });
     if (this.#samples.length > kSamples) this.#samples.shift();
   }
@@ -28,8 +32,16 @@ export class History {
     return this.#samples.map((sample) => sample[name]);
   }
 
-  /** The newest value that there is. */
-  latest(name) {
-    return this.#samples.findLast((sample) => sample[name] !== null)?.[name] ?? null;
+  /** The mean of the newest values that there are; null without one. */
+  recent(name) {
+    const values = this.series(name).filter((value) => value !== null).slice(-kRecent);
+    return values.length > 0 ? values.reduce((sum, value) => sum + value, 0) / values.length : null;
+  }
+
+  /** What was named most often lately, 'none' only when nothing else was. */
+  recentLimit() {
+    const causes = this.series('limitedBy').slice(-kRecentLimits).filter((cause) => cause && cause !== 'none');
+    const times = (cause) => causes.filter((other) => other === cause).length;
+    return causes.reduce((best, cause) => (times(cause) >= times(best) ? cause : best), causes[0]) ?? 'none';
   }
 }

@@ -2,17 +2,14 @@
 
 const kNames = {
   disk: 'the disk',
-  memory: 'memory bandwidth',
+  memory: 'memory',
   compute: 'the processor',
-  queue: 'the queue',
-  idle: 'nothing',
 };
 
 const kHints = {
   disk: 'Tokens wait for experts that are being read. More memory for experts would help most.',
-  memory: 'Weights come from memory as fast as it delivers them.',
+  memory: 'Tokens wait for room in memory.',
   compute: 'The processor is busy all the time; experts arrive early enough.',
-  queue: 'Requests wait for one another.',
 };
 
 export const limitName = (cause) => kNames[cause] ?? cause;

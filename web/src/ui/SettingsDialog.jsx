@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { kDefaultSettings, kSamplingFields, within } from '../chat/settings.js';
 import { prefer, state } from '../app/state.js';
 import { useStore } from '../app/store.js';
@@ -51,7 +52,10 @@ export function SettingsDialog() {
 }
 
 function SamplingField({ field, value }) {
+  // What is being typed, until the field is left: it need not be a number yet.
+  const [typed, setTyped] = useState(null);
   const set = (text) => {
+    setTyped(text);
     const sampling = { ...state.get().settings.sampling };
     const number = text === '' ? NaN : Number(text);
     if (Number.isFinite(number)) sampling[field.name] = within(field, number);
@@ -66,9 +70,10 @@ function SamplingField({ field, value }) {
         min={field.min}
         max={field.max}
         step={field.step}
-        value={value ?? ''}
+        value={typed ?? value ?? ''}
         placeholder={field.empty ?? "model's own"}
-        onChange={(event) => set(event.currentTarget.value)}
+        onInput={(event) => set(event.currentTarget.value)}
+        onBlur={() => setTyped(null)}
       />
       <small>{field.hint}</small>
     </label>
