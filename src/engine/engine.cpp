@@ -127,7 +127,8 @@ Result<MemoryPlan> Engine::plan(const ModelSpec& spec, const ModelSizes& sizes,
                  fmt::format("a context of {} positions: this model was made for 1 to {}",
                              request.context, spec.context)};
   request.scout_bytes = sizes.scout_bytes;
-  request.kv_bytes = KvCache::bytes_for(spec, {request.context, options.sequences});
+  request.kv_bytes = KvCache::bytes_for(
+      spec, {request.context, options.sequences, options.kv_positions.value_or(0)});
   request.fixed_bytes = kProgramBytes + kTokenizerFactor * sizes.tokenizer_bytes;
   request.sizes = sizes.records;
   request.scratch_of = [&, context = request.context](uint32_t rows) {
@@ -167,7 +168,9 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(const fs::path& folder,
     SMOE_TRY(engine->experts_,
              LocalExperts::open(engine->files_.vault, *engine->streamer_, device));
   }
-  SMOE_TRY(engine->kv_, KvCache::open(spec, {plan.context, options.sequences}, device));
+  SMOE_TRY(engine->kv_,
+           KvCache::open(spec, {plan.context, options.sequences, options.kv_positions.value_or(0)},
+                         device));
   SMOE_DO(Scratch::allocate(spec, plan.prompt_chunk, device, engine->scratch_));
   engine->scratch_.routing.summarize = engine->streamer_ && engine->streamer_->wants_router();
   SMOE_DO(device.reserve(Scratch::limits_for(spec, plan.prompt_chunk, plan.context)));

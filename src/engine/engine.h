@@ -31,6 +31,8 @@ struct EngineOptions {
   std::optional<uint32_t> context;       // default: the model's, at most kDefaultContext
   std::optional<uint32_t> prompt_chunk;  // default: the longest that the budget allows
   uint32_t sequences = 1;                // that may be open at once
+  // Positions of the KV cache for all sequences and kept prefixes; default: context * sequences.
+  std::optional<uint64_t> kv_positions;
   bool bets = false;
   Verify verify = Verify::kFirst;
   IoEngine io = IoEngine::kAuto;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/units.h"
 
@@ -9,6 +11,13 @@ namespace smoe {
 namespace {
 
 uint32_t pages_for(uint32_t positions) { return ceil_div(positions, kPagePositions); }
+
+uint32_t pool_pages(const KvCache::Size& size) {
+  const uint32_t all = pages_for(size.context) * size.sequences;
+  if (size.positions == 0) return all;
+  const uint64_t asked = ceil_div(size.positions, uint64_t{kPagePositions});
+  return std::max(pages_for(size.context), static_cast<uint32_t>(asked));
+}
 
 KvPages shape_of(const LayerSpec& layer) {
   return {{}, layer.attention.kv_heads, layer.attention.head_dim};
@@ -22,7 +31,7 @@ uint64_t region_bytes(const LayerSpec& layer, uint64_t pages) {
 }  // namespace
 
 uint64_t KvCache::bytes_for(const ModelSpec& spec, Size size) {
-  const uint64_t pages = uint64_t{pages_for(size.context)} * size.sequences;
+  const uint64_t pages = pool_pages(size);
   uint64_t bytes = 0;
   for (const LayerSpec& layer : spec.layers) bytes += region_bytes(layer, pages);
   return bytes;
@@ -32,7 +41,8 @@ Result<KvCache> KvCache::open(const ModelSpec& spec, Size size, Device& device) 
   KvCache cache;
   cache.size_ = size;
   cache.pages_per_sequence_ = pages_for(size.context);
-  const uint32_t pages = cache.pages_per_sequence_ * size.sequences;
+  const uint32_t pages = pool_pages(size);
+  cache.device_ = &device;
   SMOE_TRY(cache.buffer_, device.allocate(bytes_for(spec, size)));
 
   size_t offset = 0;
@@ -40,8 +50,11 @@ Result<KvCache> KvCache::open(const ModelSpec& spec, Size size, Device& device) 
     cache.layers_.push_back(shape_of(layer));
     cache.layers_.back().view.offset = offset;
     offset += region_bytes(layer, pages);
+    cache.copied_.resize(std::max(cache.copied_.size(), cache.layers_.back().page_floats()));
   }
-  cache.table_.assign(pages, 0);
+  cache.table_.assign(size_t{cache.pages_per_sequence_} * size.sequences, 0);
+  cache.references_.assign(pages, 0);
+  cache.free_pages_.reserve(pages);
   cache.used_.assign(size.sequences, 0);
   cache.open_.assign(size.sequences, false);
   for (uint32_t page = pages; page > 0; --page) cache.free_pages_.push_back(page - 1);
@@ -69,19 +82,62 @@ Status KvCache::extend(SequenceId sequence, uint32_t positions) {
         Code::kContextFull,
         fmt::format("{} tokens do not fit into the context of {}; a larger --ctx makes room",
                     positions, size_.context)};
-  const auto index = static_cast<size_t>(sequence);
-  for (uint32_t& used = used_[index]; used < pages_for(positions); ++used) {
-    SMOE_CHECK(!free_pages_.empty());  // every sequence's full share was allocated
-    table_[index * pages_per_sequence_ + used] = free_pages_.back();
-    free_pages_.pop_back();
-  }
+  while (used_[static_cast<size_t>(sequence)] < pages_for(positions)) append(sequence, take_page());
   return {};
 }
 
 void KvCache::shrink(SequenceId sequence, uint32_t positions) {
   const auto index = static_cast<size_t>(sequence);
   for (uint32_t& used = used_[index]; used > pages_for(positions); --used)
-    free_pages_.push_back(table_[index * pages_per_sequence_ + used - 1]);
+    release(table_[index * pages_per_sequence_ + used - 1]);
+}
+
+uint32_t KvCache::missing_pages(SequenceId sequence, uint32_t positions) const {
+  const uint32_t used = used_[static_cast<size_t>(sequence)];
+  return std::max(pages_for(positions), used) - used;
+}
+
+uint32_t KvCache::page(SequenceId sequence, uint32_t index) const {
+  SMOE_CHECK(index < used_[static_cast<size_t>(sequence)]);
+  return table_[static_cast<size_t>(sequence) * pages_per_sequence_ + index];
+}
+
+void KvCache::release(uint32_t page) {
+  SMOE_CHECK(references_[page] > 0);
+  if (--references_[page] == 0) free_pages_.push_back(page);
+}
+
+void KvCache::share(SequenceId sequence, uint32_t page) {
+  hold(page);
+  append(sequence, page);
+}
+
+// Through host memory: a page is small, and only the last one of a prefix is ever copied.
+void KvCache::share_copy(SequenceId sequence, uint32_t page) {
+  const uint32_t copy = take_page();
+  append(sequence, copy);
+  for (uint32_t i = 0; i < layers_.size(); ++i) {
+    const KvPages pages = layer(i);
+    const auto floats = static_cast<uint32_t>(pages.page_floats());
+    const Rows all{pages.view, this->pages(), floats, floats};
+    const auto values = std::span(copied_).first(floats);
+    device_->read(all.row(page), values);
+    device_->write(all.row(copy).view, std::as_bytes(values));
+  }
+}
+
+uint32_t KvCache::take_page() {
+  SMOE_CHECK(!free_pages_.empty());
+  const uint32_t page = free_pages_.back();
+  free_pages_.pop_back();
+  references_[page] = 1;
+  return page;
+}
+
+void KvCache::append(SequenceId sequence, uint32_t page) {
+  const auto index = static_cast<size_t>(sequence);
+  SMOE_CHECK(used_[index] < pages_per_sequence_);
+  table_[index * pages_per_sequence_ + used_[index]++] = page;
 }
 
 TokenPlace KvCache::place(SequenceId sequence, uint32_t position) const {

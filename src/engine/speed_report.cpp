@@ -18,4 +18,11 @@ std::string_view name_of(Limit limit) {
   return "";
 }
 
+Limit limit_of(const SpeedReport& report, bool limited_by_ring) {
+  if (report.queue_ns > report.step_ns) return Limit::kQueue;
+  if (report.step_ns == 0) return Limit::kNone;
+  if (report.stall_ns > report.step_ns / 2) return limited_by_ring ? Limit::kMemory : Limit::kDisk;
+  return Limit::kCompute;
+}
+
 }  // namespace smoe

@@ -12,8 +12,8 @@ namespace smoe {
 enum class Limit : uint8_t {
   kNone,     // nothing was computed
   kCompute,  // arithmetic, and reading resident weights from memory
-  kDisk,     // waits for records that were read for the first time
-  kMemory,   // waits for records that had been there, but the ring was too small to keep
+  kDisk,     // waits for records, while the ring was filling
+  kMemory,   // waits for records that a full ring had no room to keep
   kQueue,    // waits for other requests to end
 };
 
@@ -23,7 +23,6 @@ std::string_view name_of(Limit limit);
 // and times are the whole step's, because it waited for all of it.
 struct SpeedReport {
   uint64_t steps = 0;
-  double mean_batch = 0;  // tokens in a step
   uint64_t expert_hits = 0;
   uint64_t expert_misses = 0;
   uint64_t bytes_read = 0;
@@ -34,5 +33,8 @@ struct SpeedReport {
   // One that is true, with its figure: "4 GB more memory: +1.3 tokens/s by simulation".
   std::optional<std::string> suggestion = {};
 };
+
+// What the report's times say. `limited_by_ring`: the ring is full, and smaller than the vault.
+Limit limit_of(const SpeedReport& report, bool limited_by_ring);
 
 }  // namespace smoe
