@@ -18,7 +18,7 @@ struct ChatCommand {
   std::string_view help;
 };
 
-constexpr std::array kCommands{
+constexpr std::array kChatCommands{
     ChatCommand{"/help", ChatAction::kHelp, "", "this list"},
     ChatCommand{"/clear", ChatAction::kClear, "", "forget the conversation, keep the system text"},
     ChatCommand{"/set", ChatAction::kSet, "[NAME VALUE]",
@@ -41,15 +41,15 @@ std::string_view trimmed(std::string_view text) {
 const ChatCommand* find(std::string_view name) {
   if (name == "/exit" || name == "/quit") name = "/bye";
   if (name == "/?") name = "/help";
-  const auto* found = std::find_if(kCommands.begin(), kCommands.end(),
+  const auto* found = std::find_if(kChatCommands.begin(), kChatCommands.end(),
                                    [&](const ChatCommand& each) { return each.name == name; });
-  return found == kCommands.end() ? nullptr : found;
+  return found == kChatCommands.end() ? nullptr : found;
 }
 
 Error unknown(std::string_view name) {
   std::vector<std::string> names;
-  names.reserve(kCommands.size());
-  for (const ChatCommand& command : kCommands) names.emplace_back(command.name);
+  names.reserve(kChatCommands.size());
+  for (const ChatCommand& command : kChatCommands) names.emplace_back(command.name);
   return {Code::kUsage,
           fmt::format("{} is no command{}; /help lists them, and two slashes begin a message that "
                       "begins with one",
@@ -76,7 +76,7 @@ Result<ChatLine> parse_chat_line(std::string_view line) {
 
 std::string chat_help() {
   std::string text;
-  for (const ChatCommand& command : kCommands)
+  for (const ChatCommand& command : kChatCommands)
     text += fmt::format("  {:<22} {}\n", fmt::format("{} {}", command.name, command.argument),
                         command.help);
   text +=

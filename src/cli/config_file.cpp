@@ -11,7 +11,7 @@
 namespace smoe::cli {
 namespace {
 
-std::optional<std::string> text_of(const toml::node& node) {
+std::optional<std::string> setting_text(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* number = node.as_integer()) return std::to_string(number->get());
   if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
@@ -28,13 +28,13 @@ Result<ConfigEntry> entry_of(const std::filesystem::path& path, std::string_view
                     entry.where + " is no text, number, true, false or array of those"};
   if (const toml::array* array = node.as_array()) {
     for (const toml::node& item : *array) {
-      auto text = text_of(item);
+      auto text = setting_text(item);
       if (!text) return unfit;
       entry.values.push_back(*std::move(text));
     }
     return entry;
   }
-  auto text = text_of(node);
+  auto text = setting_text(node);
   if (!text) return unfit;
   entry.values.push_back(*std::move(text));
   return entry;

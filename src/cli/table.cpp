@@ -14,7 +14,7 @@ size_t width_of(const std::string& text) {
   }));
 }
 
-void append_line(std::string& out, const std::vector<Column>& columns,
+void append_rule(std::string& out, const std::vector<Column>& columns,
                  const std::vector<size_t>& widths, const std::vector<std::string>& cells) {
   std::string line;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -42,12 +42,12 @@ std::string render_table(const std::vector<Column>& columns,
   }
 
   std::string out;
-  append_line(out, columns, widths, titles);
+  append_rule(out, columns, widths, titles);
   std::vector<std::string> rule;
   rule.reserve(widths.size());
   for (const size_t width : widths) rule.emplace_back(width, '-');
-  append_line(out, columns, widths, rule);
-  for (const auto& row : rows) append_line(out, columns, widths, row);
+  append_rule(out, columns, widths, rule);
+  for (const auto& row : rows) append_rule(out, columns, widths, row);
   return out;
 }
 

@@ -9,7 +9,7 @@
 namespace smoe {
 namespace {
 
-constexpr size_t kVectorBytes = 64;  // 16 rows of four bytes
+constexpr size_t kBlockVectorBytes = 64;  // 16 rows of four bytes
 
 // A run of a block's bytes.
 struct Run {
@@ -59,9 +59,9 @@ void for_each_run(Format format, size_t index, uint32_t lane, const Copy& copy) 
   const size_t inside = index % unit_blocks;
   copy(unit + (inside * kTileRows + lane) * parts->head.bytes, parts->head.offset,
        parts->head.bytes);
-  size_t word = unit + kVectorBytes + inside * rest_bytes + size_t{lane} * 4;
+  size_t word = unit + kBlockVectorBytes + inside * rest_bytes + size_t{lane} * 4;
   for (const Run& run : parts->rest)
-    for (size_t at = 0; at < run.bytes; at += 4, word += kVectorBytes)
+    for (size_t at = 0; at < run.bytes; at += 4, word += kBlockVectorBytes)
       copy(word, run.offset + at, 4);
 }
 

@@ -7,16 +7,10 @@
 
 #include "base/check.h"
 #include "base/floats.h"
+#include "base/unaligned.h"
 
 namespace smoe {
 namespace {
-
-template <class T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
 
 float half_at(const std::byte* from) { return f16_to_float(load<uint16_t>(from)); }
 

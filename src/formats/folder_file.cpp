@@ -6,6 +6,7 @@
 #include "base/checksum.h"
 #include "base/file.h"
 #include "base/units.h"
+#include "formats/corrupt.h"
 #include "formats/vault_file.h"
 
 namespace smoe {
@@ -16,8 +17,6 @@ constexpr std::string_view kVersionKey = "smoe_version";
 constexpr std::string_view kFingerprintKey = "fingerprint";
 constexpr std::string_view kChecksumKey = "header_checksum";
 constexpr uint64_t kMaxHeaderText = 128;
-
-Error corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}; }
 
 // Where the 16 digits stand. Inside other strings the key's quotes would carry a backslash.
 std::optional<size_t> checksum_position(std::string_view header_bytes) {

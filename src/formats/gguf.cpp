@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/unaligned.h"
 #include "base/units.h"
+#include "formats/corrupt.h"
 
 namespace smoe {
 namespace {
@@ -18,7 +20,7 @@ constexpr uint32_t kMagic = 0x46554747;  // "GGUF"
 constexpr uint64_t kDefaultAlignment = 32;
 constexpr uint64_t kMaxAlignment = kMiB;
 constexpr size_t kMaxKeys = 100'000;  // a map entry takes more memory than the shortest key's bytes
-constexpr size_t kMaxTensors = 1'000'000;
+constexpr size_t kMaxGgufTensors = 1'000'000;
 constexpr size_t kMaxNameBytes = 1024;
 constexpr uint32_t kMaxDimensions = 4;
 constexpr uint64_t kShortestKey = 8 + 1 + 4 + 1;             // length, a letter, type, a byte
@@ -57,22 +59,6 @@ constexpr TensorType kTensorTypes[] = {
 constexpr std::array<uint8_t, 13> kScalarBytes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
 size_t scalar_bytes(GgufType type) { return kScalarBytes[static_cast<size_t>(type)]; }
-
-Error corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}; }
-
-// Names come from the file: quoted, and never a page long.
-std::string in_quotes(std::string_view name) {
-  constexpr size_t kLongest = 200;
-  return name.size() <= kLongest ? json_quote(name) : json_quote(name.substr(0, kLongest)) + "…";
-}
-
-template <class T>
-T load(const std::byte* from) {
-  static_assert(std::endian::native == std::endian::little);
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
 
 Result<DType> tensor_type(uint32_t id) {
   std::string known;
@@ -134,20 +120,20 @@ class Cursor {
   uint64_t at_ = 0;
 };
 
-class HeaderReader {
+class GgufHeaderReader {
  public:
-  explicit HeaderReader(std::span<const std::byte> file) : cursor_(file), file_(file) {}
+  explicit GgufHeaderReader(std::span<const std::byte> file) : cursor_(file), file_(file) {}
 
   Status read(GgufHeader& to) {
     SMOE_DO(read_version(to));
     SMOE_TRY(const uint64_t tensors, cursor_.number<uint64_t>());
     SMOE_TRY(const uint64_t keys, cursor_.number<uint64_t>());
-    SMOE_DO(check_count("tensors", tensors, kShortestTensor, kMaxTensors));
+    SMOE_DO(check_count("tensors", tensors, kShortestTensor, kMaxGgufTensors));
     SMOE_DO(check_count("keys", keys, kShortestKey, kMaxKeys));
     for (uint64_t i = 0; i < keys; ++i) SMOE_DO(read_key(to));
     SMOE_DO(read_alignment(to));
     // The directory's shortest entries must fit into what is left now.
-    SMOE_DO(check_count("tensors", tensors, kShortestTensor, kMaxTensors));
+    SMOE_DO(check_count("tensors", tensors, kShortestTensor, kMaxGgufTensors));
     to.tensors.reserve(tensors);
     for (uint64_t i = 0; i < tensors; ++i) SMOE_DO(read_tensor(to));
     return place_tensors(to);
@@ -416,7 +402,7 @@ const GgufValue* GgufHeader::find(std::string_view key) const {
 
 Result<GgufHeader> GgufHeader::parse(std::span<const std::byte> file, std::string_view name) {
   GgufHeader header;
-  if (Status status = HeaderReader(file).read(header); !status)
+  if (Status status = GgufHeaderReader(file).read(header); !status)
     return std::move(status).error().in(name);
   return header;
 }

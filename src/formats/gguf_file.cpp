@@ -45,7 +45,7 @@ std::optional<PartName> part_name(std::string_view file) {
   return PartName{std::string(file.substr(0, file.size() - kShape.size())), *part, *parts};
 }
 
-Error corrupt(const fs::path& path, std::string_view fact) {
+Error gguf_file_corrupt(const fs::path& path, std::string_view fact) {
   return {Code::kCorrupt, path.string() + ": " + std::string(fact)};
 }
 
@@ -59,9 +59,9 @@ Status check_part(const GgufFile& file, uint32_t part, uint32_t parts) {
   const uint64_t number = number_or(file.header(), "split.no", 0);
   const uint64_t count = number_or(file.header(), "split.count", 1);
   if (number + 1 == part && count == parts) return {};
-  return corrupt(file.path(), "says that it is part " + std::to_string(number + 1) + " of " +
-                                  std::to_string(count) + ", its name says " +
-                                  std::to_string(part) + " of " + std::to_string(parts));
+  return gguf_file_corrupt(file.path(), "says that it is part " + std::to_string(number + 1) +
+                                            " of " + std::to_string(count) + ", its name says " +
+                                            std::to_string(part) + " of " + std::to_string(parts));
 }
 
 Status check_tensors(const std::vector<GgufFile>& files) {
@@ -70,15 +70,17 @@ Status check_tensors(const std::vector<GgufFile>& files) {
     for (const GgufTensor& tensor : file.header().tensors) {
       const auto [holder, first] = holders.emplace(tensor.name, &file);
       if (!first)
-        return corrupt(file.path(), "holds tensor " + json_quote(tensor.name) + ", which " +
-                                        holder->second->path().filename().string() +
-                                        " holds, too; fetch both files again");
+        return gguf_file_corrupt(file.path(), "holds tensor " + json_quote(tensor.name) +
+                                                  ", which " +
+                                                  holder->second->path().filename().string() +
+                                                  " holds, too; fetch both files again");
     }
   const uint64_t wanted = number_or(files.front().header(), "split.tensors.count", holders.size());
   if (wanted == holders.size()) return {};
-  return corrupt(files.front().path(),
-                 "announces " + std::to_string(wanted) + " tensors in all parts, they hold " +
-                     std::to_string(holders.size()) + "; fetch the files again");
+  return gguf_file_corrupt(files.front().path(), "announces " + std::to_string(wanted) +
+                                                     " tensors in all parts, they hold " +
+                                                     std::to_string(holders.size()) +
+                                                     "; fetch the files again");
 }
 
 }  // namespace
@@ -108,8 +110,9 @@ Result<std::vector<GgufFile>> open_gguf(const fs::path& path) {
   }
   const auto name = part_name(path.filename().string());
   if (!name || name->parts != count || count > kMaxParts)
-    return corrupt(path, "is one of " + std::to_string(count) +
-                             " parts; keep the names NAME-00001-of-0000N.gguf that they came with");
+    return gguf_file_corrupt(
+        path, "is one of " + std::to_string(count) +
+                  " parts; keep the names NAME-00001-of-0000N.gguf that they came with");
   for (uint32_t part = 1; part <= name->parts; ++part) {
     const fs::path part_path = name->path_of(path.parent_path(), part);
     auto file = GgufFile::open(part_path);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "formats/corrupt.h"
 #include "formats/gguf_pretokenizer.h"
 
 namespace smoe {
@@ -22,8 +23,6 @@ enum class TokenType : uint8_t {  // numbered as in the file
   kUnused,
   kByte
 };
-
-Error corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}; }
 
 struct Tokens {
   std::vector<std::string_view> texts;

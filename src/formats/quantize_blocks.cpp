@@ -7,18 +7,14 @@
 #include <cstring>
 
 #include "base/floats.h"
+#include "base/unaligned.h"
 #include "formats/dequantize.h"
 
 namespace smoe {
 namespace {
 
-constexpr size_t kBlock = 32;
-using Codes = std::array<int8_t, kBlock>;
-
-template <class T>
-void store(std::byte* to, T value) {
-  std::memcpy(to, &value, sizeof value);
-}
+constexpr size_t kBlockWeights = 32;
+using Codes = std::array<int8_t, kBlockWeights>;
 
 // Stores an fp16 scale and returns what it decodes to.
 float store_half(std::byte* to, float value) {
@@ -29,8 +25,8 @@ float store_half(std::byte* to, float value) {
 
 // Weight j in the low half of byte j, weight j + 16 in its high half.
 void store_nibbles(std::byte* to, const Codes& codes) {
-  for (size_t j = 0; j < kBlock / 2; ++j)
-    to[j] = static_cast<std::byte>((codes[j] & 15) | (codes[j + kBlock / 2] & 15) << 4);
+  for (size_t j = 0; j < kBlockWeights / 2; ++j)
+    to[j] = static_cast<std::byte>((codes[j] & 15) | (codes[j + kBlockWeights / 2] & 15) << 4);
 }
 
 // Half away from zero, as ggml rounds.
@@ -71,7 +67,8 @@ bool fit_symmetric(const Weighted& in, int offset, std::byte* scale_to, Codes& c
 
 uint32_t high_bits(const Codes& codes) {
   uint32_t high = 0;
-  for (size_t k = 0; k < kBlock; ++k) high |= (static_cast<uint32_t>(codes[k]) >> 4U & 1U) << k;
+  for (size_t k = 0; k < kBlockWeights; ++k)
+    high |= (static_cast<uint32_t>(codes[k]) >> 4U & 1U) << k;
   return high;
 }
 
@@ -81,7 +78,7 @@ constexpr Codebook kMxfp4Book(kMxfp4Values);
 void store_book_codes(const Weighted& in, float scale, const Codebook& book, std::byte* to) {
   const float inverse = std::abs(scale) > kSmallestScale ? 1 / scale : 0;
   Codes codes{};
-  for (size_t k = 0; k < kBlock; ++k)
+  for (size_t k = 0; k < kBlockWeights; ++k)
     codes[k] = static_cast<int8_t>(book.nearest(in.weights[k] * inverse));
   store_nibbles(to, codes);
 }
@@ -96,7 +93,8 @@ bool quantize_q8_0(const Weighted& in, std::byte* out) {
   float inverse = step != 0 ? 1 / step : 0;
   // A step below 2^-128 has no finite inverse; its fp16 scale is zero, whatever the codes.
   if (!std::isfinite(inverse)) inverse = 0;
-  for (size_t k = 0; k < kBlock; ++k) store(out + 2 + k, round_away(in.weights[k] * inverse));
+  for (size_t k = 0; k < kBlockWeights; ++k)
+    store(out + 2 + k, round_away(in.weights[k] * inverse));
   return std::isfinite(store_half(out, step));
 }
 
@@ -118,8 +116,8 @@ bool quantize_q5_0(const Weighted& in, std::byte* out) {
 bool quantize_q5_1(const Weighted& in, std::byte* out) {
   // The stored minimum may have either sign: weights that are all positive are moved to zero first.
   const float base = *std::min_element(in.weights.begin(), in.weights.end());
-  std::array<float, kBlock> moved;
-  for (size_t k = 0; k < kBlock; ++k) moved[k] = in.weights[k] - std::max(base, 0.0F);
+  std::array<float, kBlockWeights> moved;
+  for (size_t k = 0; k < kBlockWeights; ++k) moved[k] = in.weights[k] - std::max(base, 0.0F);
   const Affine fitted = fit_affine({moved, in.importance}, 31);
   const float minimum = store_half(out + 2, std::max(base, 0.0F) - fitted.minimum);
   const float scale = best_half(fitted.scale, [&](float half) {
@@ -149,8 +147,8 @@ bool quantize_mxfp4(const Weighted& in, std::byte* out) {
   for (const float weight : in.weights) largest = std::max(largest, std::abs(weight));
   if (largest == 0) return true;
   const int size = std::ilogb(largest);
-  std::array<float, kBlock> near_one;
-  for (size_t k = 0; k < kBlock; ++k) near_one[k] = std::ldexp(in.weights[k], -size);
+  std::array<float, kBlockWeights> near_one;
+  for (size_t k = 0; k < kBlockWeights; ++k) near_one[k] = std::ldexp(in.weights[k], -size);
   const Weighted moved{near_one, in.importance};
   // OCP's rule puts the largest weight's exponent at that of the largest level, 6 (here 12).
   const int middle = size - 2 + 127;

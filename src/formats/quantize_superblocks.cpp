@@ -5,20 +5,16 @@
 #include <cstring>
 
 #include "base/floats.h"
+#include "base/unaligned.h"
 #include "formats/dequantize.h"
 #include "formats/quantize_blocks.h"
 
 namespace smoe {
 namespace {
 
-constexpr size_t kBlock = 256;
+constexpr size_t kSuperblockWeights = 256;
 constexpr int kRounds = 3;  // of: choose the parts' scales, fit the block's scale to them
-using Codes = std::array<int8_t, kBlock>;
-
-template <class T>
-void store(std::byte* to, T value) {
-  std::memcpy(to, &value, sizeof value);
-}
+using SuperblockCodes = std::array<int8_t, kSuperblockWeights>;
 
 float as_half(float value) { return f16_to_float(float_to_f16(value)); }
 
@@ -85,7 +81,7 @@ Signed with_scales(const Weighted& in, float all, const std::array<float, Signed
   return result;
 }
 
-void set_codes(const Weighted& in, const Signed& fit, CodeRange range, Codes& codes) {
+void set_codes(const Weighted& in, const Signed& fit, CodeRange range, SuperblockCodes& codes) {
   for (size_t part = 0; part < Signed::kParts; ++part)
     nearest_codes(part_of(in, part).weights, fit.all * static_cast<float>(fit.scales[part]), range,
                   std::span(codes).subspan(part * Signed::kPart, Signed::kPart));
@@ -93,11 +89,11 @@ void set_codes(const Weighted& in, const Signed& fit, CodeRange range, Codes& co
 
 // The best scale of the block for codes and scales of parts that are given.
 float refit(const Weighted& in, const Signed& fit, CodeRange range) {
-  Codes codes{};
+  SuperblockCodes codes{};
   set_codes(in, fit, range, codes);
   double xc = 0;
   double cc = 0;
-  for (size_t k = 0; k < kBlock; ++k) {
+  for (size_t k = 0; k < kSuperblockWeights; ++k) {
     const double code = static_cast<double>(codes[k]) * fit.scales[k / Signed::kPart];
     const double counted = static_cast<double>(in.importance[k]) * code;
     xc += counted * static_cast<double>(in.weights[k]);
@@ -191,21 +187,21 @@ Unsigned with_scales(const Weighted& in, Affine all,
   return result;
 }
 
-void set_codes(const Weighted& in, const Unsigned& fit, int highest, Codes& codes) {
+void set_codes(const Weighted& in, const Unsigned& fit, int highest, SuperblockCodes& codes) {
   for (size_t part = 0; part < Unsigned::kParts; ++part)
     nearest_codes(affine_part(in, part).weights, fit.of_part(part), highest,
                   std::span(codes).subspan(part * Unsigned::kPart, Unsigned::kPart));
 }
 
 Affine refit(const Weighted& in, const Unsigned& fit, int highest) {
-  Codes codes{};
+  SuperblockCodes codes{};
   set_codes(in, fit, highest, codes);
   double ss = 0;
   double sm = 0;
   double mm = 0;
   double xs = 0;
   double xm = 0;
-  for (size_t k = 0; k < kBlock; ++k) {
+  for (size_t k = 0; k < kSuperblockWeights; ++k) {
     const size_t part = k / Unsigned::kPart;
     const double s = static_cast<double>(codes[k]) * fit.scales[part];
     const double m = -fit.minima[part];
@@ -306,12 +302,12 @@ void store_head(const Unsigned& fit, std::byte* out) {
   store_scales(fit, out + 4);
 }
 
-unsigned code_at(const Codes& codes, size_t k, int offset = 0) {
+unsigned code_at(const SuperblockCodes& codes, size_t k, int offset = 0) {
   return static_cast<unsigned>(codes[k] + offset);
 }
 
-void store_low_halves(const Codes& codes, std::byte* to) {
-  for (size_t k = 0; k < kBlock; ++k)
+void store_low_halves(const SuperblockCodes& codes, std::byte* to) {
+  for (size_t k = 0; k < kSuperblockWeights; ++k)
     to[k / 64 * 32 + k % 32] |=
         static_cast<std::byte>((code_at(codes, k) & 15U) << (k / 32 % 2 * 4));
 }
@@ -321,7 +317,7 @@ void store_low_halves(const Codes& codes, std::byte* to) {
 bool quantize_q4_k(const Weighted& in, std::byte* out) {
   const Unsigned fit = fit_unsigned(in, 15);
   if (!is_finite(fit.all)) return false;
-  Codes codes{};
+  SuperblockCodes codes{};
   set_codes(in, fit, 15, codes);
   store_low_halves(codes, out + 16);
   store_head(fit, out);
@@ -331,9 +327,9 @@ bool quantize_q4_k(const Weighted& in, std::byte* out) {
 bool quantize_q5_k(const Weighted& in, std::byte* out) {
   const Unsigned fit = fit_unsigned(in, 31);
   if (!is_finite(fit.all)) return false;
-  Codes codes{};
+  SuperblockCodes codes{};
   set_codes(in, fit, 31, codes);
-  for (size_t k = 0; k < kBlock; ++k)
+  for (size_t k = 0; k < kSuperblockWeights; ++k)
     out[16 + k % 32] |= static_cast<std::byte>(code_at(codes, k) >> 4U << (k / 32));
   store_low_halves(codes, out + 48);
   store_head(fit, out);
@@ -343,9 +339,9 @@ bool quantize_q5_k(const Weighted& in, std::byte* out) {
 bool quantize_q6_k(const Weighted& in, std::byte* out) {
   const Signed fit = fit_signed(in, {-32, 31}, {-128, 127});
   if (!std::isfinite(fit.all)) return false;
-  Codes codes{};
+  SuperblockCodes codes{};
   set_codes(in, fit, {-32, 31}, codes);
-  for (size_t k = 0; k < kBlock; ++k) {
+  for (size_t k = 0; k < kSuperblockWeights; ++k) {
     const unsigned code = code_at(codes, k, 32);
     const size_t half = k / 128;
     const size_t quarter = k % 128 / 32;
@@ -362,9 +358,9 @@ bool quantize_q6_k(const Weighted& in, std::byte* out) {
 bool quantize_q3_k(const Weighted& in, std::byte* out) {
   const Signed fit = fit_signed(in, {-4, 3}, {-32, 31});
   if (!std::isfinite(fit.all)) return false;
-  Codes codes{};
+  SuperblockCodes codes{};
   set_codes(in, fit, {-4, 3}, codes);
-  for (size_t k = 0; k < kBlock; ++k) {
+  for (size_t k = 0; k < kSuperblockWeights; ++k) {
     const unsigned code = code_at(codes, k, 4);
     out[k % 32] |= static_cast<std::byte>(code >> 2U << (k / 32));
     out[32 + k / 128 * 32 + k % 32] |= static_cast<std::byte>((code & 3U) << (k % 128 / 32 * 2));

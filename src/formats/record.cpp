@@ -16,7 +16,9 @@ constexpr uint64_t kTileAlignment = 64;
 constexpr size_t kMaxSegments = 16;
 constexpr std::string_view kTiles16 = "tiles16";
 
-Error corrupt(std::string message) { return {Code::kCorrupt, "record: " + std::move(message)}; }
+Error record_corrupt(std::string message) {
+  return {Code::kCorrupt, "record: " + std::move(message)};
+}
 
 uint64_t tiles_of(const Segment& segment) { return ceil_div(segment.rows, kTileRows); }
 
@@ -50,20 +52,21 @@ Result<uint64_t> number(const Json& json, std::string_view key, uint64_t most) {
   const Json* value = json.find(key);
   const auto found = value != nullptr ? value->as_uint() : std::nullopt;
   if (!found || *found > most)
-    return corrupt("\"" + std::string(key) + "\" must be a number up to " + std::to_string(most));
+    return record_corrupt("\"" + std::string(key) + "\" must be a number up to " +
+                          std::to_string(most));
   return *found;
 }
 
 Result<std::string> text(const Json& json, std::string_view key) {
   const Json* value = json.find(key);
   const auto found = value != nullptr ? value->as_string() : std::nullopt;
-  if (!found) return corrupt("\"" + std::string(key) + "\" must be a string");
+  if (!found) return record_corrupt("\"" + std::string(key) + "\" must be a string");
   return std::string(*found);
 }
 
 Status check_segment(const Segment& segment, uint64_t record_bytes) {
   const auto wrong = [&](std::string_view fact) {
-    return corrupt("segment " + json_quote(segment.name) + ": " + std::string(fact));
+    return record_corrupt("segment " + json_quote(segment.name) + ": " + std::string(fact));
   };
   if (segment.rows == 0 || segment.cols == 0) return wrong("has no rows or no columns");
   if (segment.cols % info(segment.format).block_k != 0)
@@ -99,8 +102,8 @@ Result<Segment> read_segment(const Json& json, uint64_t record_bytes) {
   SMOE_DO(check_segment(segment, record_bytes));
   SMOE_TRY(const uint64_t bytes, number(json, "bytes", record_bytes));
   if (bytes != *span_bytes(segment))
-    return corrupt("segment " + json_quote(segment.name) + ": " + std::to_string(bytes) +
-                   " bytes, its shape needs " + std::to_string(*span_bytes(segment)));
+    return record_corrupt("segment " + json_quote(segment.name) + ": " + std::to_string(bytes) +
+                          " bytes, its shape needs " + std::to_string(*span_bytes(segment)));
   return segment;
 }
 
@@ -153,19 +156,19 @@ Result<RecordLayout> RecordLayout::read(const Json& json) {
   RecordLayout layout;
   SMOE_TRY(layout.record_bytes, number(json, "record_bytes", uint64_t{1} << 62));
   if (layout.record_bytes == 0 || layout.record_bytes % kPageBytes != 0)
-    return corrupt("record_bytes " + std::to_string(layout.record_bytes) + " is no multiple of " +
-                   std::to_string(kPageBytes));
+    return record_corrupt("record_bytes " + std::to_string(layout.record_bytes) +
+                          " is no multiple of " + std::to_string(kPageBytes));
   const Json* segments = json.find("segments");
   if (segments == nullptr || segments->items().empty() || segments->items().size() > kMaxSegments)
-    return corrupt("\"segments\" must be a list of 1 to " + std::to_string(kMaxSegments));
+    return record_corrupt("\"segments\" must be a list of 1 to " + std::to_string(kMaxSegments));
   for (const Json& item : segments->items()) {
     SMOE_TRY(const Segment segment, read_segment(item, layout.record_bytes));
     for (const Segment& other : layout.segments) {
       if (other.name == segment.name)
-        return corrupt("two segments are named " + json_quote(segment.name));
+        return record_corrupt("two segments are named " + json_quote(segment.name));
       if (overlap(other, segment))
-        return corrupt("segments " + json_quote(other.name) + " and " + json_quote(segment.name) +
-                       " overlap");
+        return record_corrupt("segments " + json_quote(other.name) + " and " +
+                              json_quote(segment.name) + " overlap");
     }
     layout.segments.push_back(segment);
   }

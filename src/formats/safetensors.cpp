@@ -8,36 +8,28 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "formats/corrupt.h"
 #include "formats/json_cursor.h"
 
 namespace smoe {
 namespace {
 
-constexpr uint64_t kPrefixBytes = 8;
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the reference implementation's own limit
 constexpr size_t kMaxTensors = 1'000'000;
 constexpr size_t kMaxMetadata = 10'000;  // a map entry takes far more memory than its text
 constexpr size_t kMaxRank = 8;
 constexpr size_t kShortestEntry =
     std::string_view(R"("":{"dtype":"U8","shape":[],"data_offsets":[0,0]})").size();
 
-Error corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}; }
-
-// Names come from the file: quoted, and never a page long.
-std::string in_quotes(std::string_view name) {
-  constexpr size_t kLongest = 200;
-  return name.size() <= kLongest ? json_quote(name) : json_quote(name.substr(0, kLongest)) + "…";
-}
-
 Result<uint64_t> header_length(std::span<const std::byte> head, uint64_t file_bytes) {
-  if (file_bytes < kPrefixBytes || head.size() < kPrefixBytes)
+  if (file_bytes < kSafetensorsPrefixBytes || head.size() < kSafetensorsPrefixBytes)
     return corrupt("too short for a safetensors file (" + std::to_string(file_bytes) + " bytes)");
   uint64_t length = 0;
-  for (size_t i = 0; i < kPrefixBytes; ++i) length |= std::to_integer<uint64_t>(head[i]) << (8 * i);
-  if (length > kMaxHeaderBytes)
+  for (size_t i = 0; i < kSafetensorsPrefixBytes; ++i)
+    length |= std::to_integer<uint64_t>(head[i]) << (8 * i);
+  if (length > kMaxSafetensorsHeaderBytes)
     return corrupt("header length " + std::to_string(length) + ", the most is " +
-                   std::to_string(kMaxHeaderBytes));
-  if (length > file_bytes - kPrefixBytes)
+                   std::to_string(kMaxSafetensorsHeaderBytes));
+  if (length > file_bytes - kSafetensorsPrefixBytes)
     return corrupt("header length " + std::to_string(length) + ", but the file has only " +
                    std::to_string(file_bytes) + " bytes");
   return length;
@@ -65,9 +57,9 @@ size_t count_members(std::string_view text) {
 
 // Reads the header's text. The nesting is fixed by what a header may hold (three levels), so a
 // deeper text is refused where its fourth level begins.
-class HeaderReader {
+class SafetensorsHeaderReader {
  public:
-  HeaderReader(std::string_view text, uint64_t data_bytes)
+  SafetensorsHeaderReader(std::string_view text, uint64_t data_bytes)
       : cursor_(text), text_(text), data_bytes_(data_bytes) {}
 
   Status read(SafetensorsHeader& to) {
@@ -215,15 +207,15 @@ Status check_gap_free(const std::vector<TensorInfo>& tensors, uint64_t data_byte
 
 Result<SafetensorsHeader> parse_header(std::span<const std::byte> head, uint64_t file_bytes) {
   SMOE_TRY(const uint64_t length, header_length(head, file_bytes));
-  if (head.size() - kPrefixBytes < length) return corrupt("the header is cut off");
-  const std::string_view text(reinterpret_cast<const char*>(head.data()) + kPrefixBytes,
+  if (head.size() - kSafetensorsPrefixBytes < length) return corrupt("the header is cut off");
+  const std::string_view text(reinterpret_cast<const char*>(head.data()) + kSafetensorsPrefixBytes,
                               static_cast<size_t>(length));
   if (!is_utf8(text)) return corrupt("the header is not UTF-8");
   if (!text.starts_with('{')) return corrupt("the header does not begin with '{'");
   SafetensorsHeader header;
-  header.data_begin = kPrefixBytes + length;
+  header.data_begin = kSafetensorsPrefixBytes + length;
   const uint64_t data_bytes = file_bytes - header.data_begin;
-  SMOE_DO(HeaderReader(text, data_bytes).read(header));
+  SMOE_DO(SafetensorsHeaderReader(text, data_bytes).read(header));
   SMOE_DO(check_unique_names(header.tensors));
   std::sort(header.tensors.begin(), header.tensors.end(),
             [](const TensorInfo& a, const TensorInfo& b) {
@@ -258,11 +250,11 @@ Result<SafetensorsHeader> SafetensorsHeader::read(const File& file) {
 
 Result<std::string> read_safetensors_head(const File& file) {
   SMOE_TRY(const uint64_t file_bytes, file.size());
-  std::string head(static_cast<size_t>(std::min(file_bytes, kPrefixBytes)), '\0');
+  std::string head(static_cast<size_t>(std::min(file_bytes, kSafetensorsPrefixBytes)), '\0');
   SMOE_DO(file.read_at(0, std::as_writable_bytes(std::span(head))));
   auto length = header_length(std::as_bytes(std::span(head)), file_bytes);
   if (!length) return std::move(length).error().in(file.path().string());
-  head.resize(static_cast<size_t>(kPrefixBytes + *length));
+  head.resize(static_cast<size_t>(kSafetensorsPrefixBytes + *length));
   SMOE_DO(file.read_at(0, std::as_writable_bytes(std::span(head))));
   return head;
 }

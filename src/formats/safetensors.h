@@ -17,6 +17,9 @@
 
 namespace smoe {
 
+inline constexpr uint64_t kSafetensorsPrefixBytes = 8;  // the length of the JSON header
+inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;  // the reference's own limit
+
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kU8;

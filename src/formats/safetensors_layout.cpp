@@ -7,9 +7,6 @@
 namespace smoe {
 namespace {
 
-constexpr uint64_t kPrefixBytes = 8;
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;
-
 Error unusable(const std::string& name, std::string_view fact) {
   return {Code::kUsage, "tensor " + json_quote(name) + ": " + std::string(fact)};
 }
@@ -62,14 +59,14 @@ Result<SafetensorsLayout> lay_out_safetensors(std::vector<TensorInfo> tensors,
   layout.header.tensors = std::move(tensors);
   layout.header.metadata = std::move(metadata);
   std::string text = header_text(layout.header);
-  const uint64_t data_begin = align_up<uint64_t>(kPrefixBytes + text.size(), alignment);
-  const uint64_t length = data_begin - kPrefixBytes;
+  const uint64_t data_begin = align_up<uint64_t>(kSafetensorsPrefixBytes + text.size(), alignment);
+  const uint64_t length = data_begin - kSafetensorsPrefixBytes;
   const auto file_bytes = checked_add(data_begin, data_bytes);
-  if (length > kMaxHeaderBytes || !file_bytes)
+  if (length > kMaxSafetensorsHeaderBytes || !file_bytes)
     return Error{Code::kUsage, "a safetensors header of " + format_bytes(length) + " over " +
                                    format_bytes(data_bytes) + " of data is too large"};
   text.resize(static_cast<size_t>(length), ' ');
-  for (uint64_t i = 0; i < kPrefixBytes; ++i)
+  for (uint64_t i = 0; i < kSafetensorsPrefixBytes; ++i)
     layout.header_bytes += static_cast<char>(length >> (8 * i) & 0xffU);
   layout.header_bytes += text;
   layout.header.data_begin = data_begin;

@@ -6,6 +6,7 @@
 #include "base/checksum.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "formats/corrupt.h"
 #include "formats/folder_file.h"
 
 namespace smoe {
@@ -16,8 +17,6 @@ constexpr size_t kMaxSpecText = 16 * kMiB;
 constexpr size_t kMaxTableText = 16 * kMiB;
 constexpr size_t kMaxSourceText = 64 * kKiB;
 constexpr std::string_view kPaddingPrefix = "padding.";
-
-Error corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}; }
 
 // In the order of the enumerators.
 constexpr std::string_view kLayoutNames[] = {"rows", "tiles16"};
@@ -146,7 +145,7 @@ Status check_stored(const std::vector<ScoutTensor>& tensors, const SafetensorsHe
   return {};
 }
 
-Result<ScoutInfo> read_info(const FolderHeader& header) {
+Result<ScoutInfo> read_scout_info(const FolderHeader& header) {
   ScoutInfo info;
   info.fingerprint = header.fingerprint;
   SMOE_TRY(info.spec_json, header.text("spec", kMaxSpecText));
@@ -167,7 +166,7 @@ Result<ScoutInfo> read_info(const FolderHeader& header) {
 
 Result<ScoutFile> ScoutFile::open(const std::filesystem::path& path) {
   SMOE_TRY(const FolderHeader header, open_folder_file(path, "scout"));
-  auto info = read_info(header);
+  auto info = read_scout_info(header);
   if (!info) return std::move(info).error().in(path.string());
   ScoutFile file;
   file.info_ = std::move(*info);

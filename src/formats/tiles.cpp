@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/floats.h"
+#include "base/unaligned.h"
 #include "base/units.h"
 #include "formats/block_tiles.h"
 #include "formats/dequantize.h"
@@ -30,18 +31,6 @@ uint64_t row_bytes(const RowMajor& source) {
 
 const std::byte* row_data(const RowMajor& source, uint32_t row) {
   return source.data.data() + row * row_bytes(source);
-}
-
-template <class T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-template <class T>
-void store(std::byte* to, T value) {
-  std::memcpy(to, &value, sizeof value);
 }
 
 uint32_t scale_columns(const RowMajor& source) { return ceil_div(source.cols, kScaleBlock); }

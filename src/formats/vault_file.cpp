@@ -8,6 +8,7 @@
 
 #include "base/checksum.h"
 #include "base/units.h"
+#include "formats/corrupt.h"
 #include "formats/folder_file.h"
 
 namespace smoe {
@@ -15,8 +16,6 @@ namespace {
 
 constexpr uint32_t kMostIds = 65535;  // layers and experts are 16-bit ids
 constexpr size_t kMaxRecordText = 64 * kKiB;
-
-Error corrupt(std::string message) { return {Code::kCorrupt, std::move(message)}; }
 
 std::string record_name(uint32_t expert) { return "expert." + std::to_string(expert); }
 
@@ -36,7 +35,7 @@ Status check_records(const SafetensorsHeader& header, const VaultInfo& info) {
   return {};
 }
 
-Result<VaultInfo> read_info(const FolderHeader& header) {
+Result<VaultInfo> read_vault_info(const FolderHeader& header) {
   VaultInfo info;
   info.fingerprint = header.fingerprint;
   info.data_begin = header.safetensors.data_begin;
@@ -68,7 +67,7 @@ std::string vault_file_name(uint32_t layer) {
 
 Result<VaultFile> VaultFile::open(const std::filesystem::path& path) {
   SMOE_TRY(const FolderHeader header, open_folder_file(path, "vault"));
-  auto info = read_info(header);
+  auto info = read_vault_info(header);
   if (!info) return std::move(info).error().in(path.string());
   VaultFile file;
   file.info_ = std::move(*info);

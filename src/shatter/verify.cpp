@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kPieceBytes = kMiB;
+constexpr size_t kVerifiedPieceBytes = kMiB;
 
 // A range of a file with a known checksum.
 struct Range {
@@ -37,7 +37,7 @@ class Verifier {
  public:
   Verifier(fs::path model, unsigned threads)
       : model_(std::move(model)), pool_(std::max(1U, threads)) {
-    for (unsigned i = 0; i < pool_.threads(); ++i) buffers_.emplace_back(kPieceBytes);
+    for (unsigned i = 0; i < pool_.threads(); ++i) buffers_.emplace_back(kVerifiedPieceBytes);
   }
 
   // Fails when there is no model to examine.

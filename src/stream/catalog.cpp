@@ -12,7 +12,7 @@ namespace {
 
 // One below kNoKey's, which names no record.
 constexpr uint32_t kMaxLayer = 0xfffe;
-constexpr uint32_t kMaxExperts = 0xffff;
+constexpr uint32_t kMaxLayerExperts = 0xffff;
 
 Status check(const VaultFile& file) {
   const VaultInfo& info = file.info();
@@ -21,7 +21,7 @@ Status check(const VaultFile& file) {
     return Error{Code::kCorrupt, file.path().string() + ": records of " + std::to_string(bytes) +
                                      " bytes from byte " + std::to_string(info.data_begin) +
                                      " are not on 16 KiB boundaries"};
-  if (info.layer > kMaxLayer || info.experts == 0 || info.experts > kMaxExperts)
+  if (info.layer > kMaxLayer || info.experts == 0 || info.experts > kMaxLayerExperts)
     return Error{Code::kCorrupt, file.path().string() + ": layer " + std::to_string(info.layer) +
                                      " with " + std::to_string(info.experts) +
                                      " experts is out of range"};

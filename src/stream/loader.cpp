@@ -6,6 +6,7 @@
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "stream/counter.h"
 
 namespace smoe {
 namespace {
@@ -20,10 +21,6 @@ uint64_t back_off_ns(int failures) {
   uint64_t delay = kFirstBackOffNs;
   for (int i = 1; i < failures && delay < kLastBackOffNs; ++i) delay *= 10;
   return std::min(delay, kLastBackOffNs);
-}
-
-void add(std::atomic<uint64_t>& counter, uint64_t amount) {
-  counter.fetch_add(amount, std::memory_order_relaxed);
 }
 
 }  // namespace

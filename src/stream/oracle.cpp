@@ -15,7 +15,7 @@ namespace smoe {
 namespace {
 
 constexpr size_t kNever = std::numeric_limits<size_t>::max();
-constexpr uint64_t kMinSlots = 2;
+constexpr uint64_t kLeastSlots = 2;
 
 // Experts of all layers, numbered.
 class Numbering {
@@ -50,7 +50,7 @@ class Numbering {
     for (const uint64_t records : records_) {
       const auto wanted = static_cast<uint64_t>(std::llround(share * static_cast<double>(records)));
       shape.slots.push_back(
-          static_cast<uint32_t>(std::clamp(wanted, kMinSlots, std::max(records, kMinSlots))));
+          static_cast<uint32_t>(std::clamp(wanted, kLeastSlots, std::max(records, kLeastSlots))));
     }
     return shape;
   }

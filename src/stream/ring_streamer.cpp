@@ -6,15 +6,12 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "stream/counter.h"
 
 namespace smoe {
 namespace {
 
 constexpr uint32_t kMostTokensToBetFor = 8;
-
-void add(std::atomic<uint64_t>& counter, uint64_t amount) {
-  counter.fetch_add(amount, std::memory_order_relaxed);
-}
 
 }  // namespace
 

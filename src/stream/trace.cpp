@@ -21,7 +21,7 @@ static_assert(std::endian::native == std::endian::little, "the file is little-en
 constexpr std::string_view kMagic = "SMOETRC1";
 constexpr uint64_t kMaxFileBytes = 64 * kGiB;
 constexpr uint32_t kMaxLayers = 0xfffe;
-constexpr uint32_t kMaxExperts = 0xffff;
+constexpr uint32_t kMaxTracedExperts = 0xffff;
 
 // ln(p) from 8 (a sum over three thousand tokens) down to -24, in steps of 1/2048.
 constexpr float kGreatest = 8;
@@ -76,7 +76,7 @@ Result<std::vector<TraceLayer>> take_layers(Bytes& bytes, const std::filesystem:
     if (!bytes.take(id) || !bytes.take(layer.experts) || !bytes.take(layer.record_bytes))
       return damaged(path, "ends in the table of layers");
     const bool ascending = &layer == layers.data() || id > last;
-    if (!ascending || id >= kMaxLayers || layer.experts == 0 || layer.experts > kMaxExperts)
+    if (!ascending || id >= kMaxLayers || layer.experts == 0 || layer.experts > kMaxTracedExperts)
       return damaged(path, "layer " + std::to_string(id) + " with " +
                                std::to_string(layer.experts) + " experts is out of order or range");
     layer.layer = static_cast<LayerId>(id);

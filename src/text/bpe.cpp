@@ -20,7 +20,7 @@ constexpr uint32_t kNone = UINT32_MAX;
 // Below this many symbols a scan for the lowest rank beats a heap.
 constexpr size_t kFewSymbols = 48;
 
-Error corrupt(const std::string& message) { return {Code::kCorrupt, "model BPE: " + message}; }
+Error bpe_corrupt(const std::string& message) { return {Code::kCorrupt, "model BPE: " + message}; }
 
 // A slot of the merge table: 22 bits for each id (kMaxTokenId), 20 for the rank.
 constexpr unsigned kRankBits = 20;
@@ -152,20 +152,20 @@ Status Bpe::read_options(const Json& description) {
 
 Result<Vocabulary> Bpe::read_vocabulary(std::string_view json) {
   JsonScanner scanner(json);
-  if (!scanner.take('{')) return corrupt("\"vocab\" should be an object");
+  if (!scanner.take('{')) return bpe_corrupt("\"vocab\" should be an object");
   Vocabulary vocabulary;
   std::string scratch;
   while (!scanner.take('}')) {
-    if (vocabulary.tokens() > 0 && !scanner.take(',')) return corrupt("\"vocab\" is no JSON");
+    if (vocabulary.tokens() > 0 && !scanner.take(',')) return bpe_corrupt("\"vocab\" is no JSON");
     const auto text = scanner.string(scratch);
-    if (!text || !scanner.take(':')) return corrupt("\"vocab\" is no JSON");
+    if (!text || !scanner.take(':')) return bpe_corrupt("\"vocab\" is no JSON");
     const auto id = scanner.whole_number();
-    if (!id || *id > kMaxTokenId) return corrupt(json_quote(*text) + " has no usable id");
+    if (!id || *id > kMaxTokenId) return bpe_corrupt(json_quote(*text) + " has no usable id");
     const size_t tokens = vocabulary.tokens();
     if (!vocabulary.add(*text, TokenId{static_cast<uint32_t>(*id)}) ||
         vocabulary.tokens() == tokens)
-      return corrupt(json_quote(*text) + " is there twice, or another token has id " +
-                     std::to_string(*id));
+      return bpe_corrupt(json_quote(*text) + " is there twice, or another token has id " +
+                         std::to_string(*id));
   }
   return vocabulary;
 }
@@ -173,12 +173,12 @@ Result<Vocabulary> Bpe::read_vocabulary(std::string_view json) {
 Result<std::vector<Bpe::MergeRule>> Bpe::read_merges(std::string_view json,
                                                      const Vocabulary& vocabulary) {
   JsonScanner scanner(json);
-  if (!scanner.take('[')) return corrupt("\"merges\" should be an array");
+  if (!scanner.take('[')) return bpe_corrupt("\"merges\" should be an array");
   std::vector<MergeRule> rules;
   std::string scratch;
   std::string right_scratch;
   for (bool first = true; !scanner.take(']'); first = false) {
-    if (!first && !scanner.take(',')) return corrupt("\"merges\" is no JSON");
+    if (!first && !scanner.take(',')) return bpe_corrupt("\"merges\" is no JSON");
     std::optional<std::string_view> left;
     std::optional<std::string_view> right;
     if (scanner.take('[')) {
@@ -193,13 +193,14 @@ Result<std::vector<Bpe::MergeRule>> Bpe::read_merges(std::string_view json,
         right = line->substr(space + 1);
       }
     }
-    if (!left || !right) return corrupt("merge " + std::to_string(rules.size()) + " is no pair");
+    if (!left || !right)
+      return bpe_corrupt("merge " + std::to_string(rules.size()) + " is no pair");
     const auto left_id = vocabulary.find(*left);
     const auto right_id = vocabulary.find(*right);
     const auto result = vocabulary.find(std::string(*left).append(*right));
     if (!left_id || !right_id || !result)
-      return corrupt("merge " + std::to_string(rules.size()) + " of " + json_quote(*left) +
-                     " and " + json_quote(*right) + " needs a token that the vocabulary lacks");
+      return bpe_corrupt("merge " + std::to_string(rules.size()) + " of " + json_quote(*left) +
+                         " and " + json_quote(*right) + " needs a token that the vocabulary lacks");
     rules.push_back({*left_id, *right_id, *result});
   }
   return rules;

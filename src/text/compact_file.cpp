@@ -49,7 +49,7 @@ struct Tables {
   std::string_view texts;
 };
 
-Error corrupt(const std::string& message) {
+Error compact_corrupt(const std::string& message) {
   return {Code::kCorrupt, "compact tokenizer: " + message};
 }
 
@@ -63,20 +63,21 @@ uint64_t checksum_of(std::string_view compact) { return xxh3_64(compact.substr(k
 
 Result<Header> read_header(std::string_view compact) {
   Header header;
-  if (compact.size() < sizeof header) return corrupt("shorter than its header");
+  if (compact.size() < sizeof header) return compact_corrupt("shorter than its header");
   std::memcpy(&header, compact.data(), sizeof header);
-  if (header.magic != kMagic) return corrupt("does not begin as one");
-  if (header.checksum != checksum_of(compact)) return corrupt("its checksum does not match");
+  if (header.magic != kMagic) return compact_corrupt("does not begin as one");
+  if (header.checksum != checksum_of(compact))
+    return compact_corrupt("its checksum does not match");
   if (header.version != kVersion || header.reserved != 0)
-    return corrupt("version " + std::to_string(header.version) + ", this build reads " +
-                   std::to_string(kVersion));
+    return compact_corrupt("version " + std::to_string(header.version) + ", this build reads " +
+                           std::to_string(kVersion));
   const uint64_t token_bytes =
       2 * sizeof(uint32_t) + (header.kind == Kind::kUnigram ? sizeof(double) : 0);
   const uint64_t expected = sizeof header + header.description_bytes + header.tokens * token_bytes +
                             header.merges * uint64_t{sizeof(Bpe::MergeRule)} + header.text_bytes;
   if ((header.kind != Kind::kBpe && header.kind != Kind::kUnigram) || expected != compact.size())
-    return corrupt("has " + std::to_string(compact.size()) + " bytes, its header says " +
-                   std::to_string(expected));
+    return compact_corrupt("has " + std::to_string(compact.size()) + " bytes, its header says " +
+                           std::to_string(expected));
   return header;
 }
 
@@ -95,23 +96,23 @@ Tables read_tables(const Header& header, std::string_view compact) {
 
 Result<Vocabulary> read_vocabulary(const Tables& tables) {
   // Each token is whole characters, so that every part of a text made of them is.
-  if (first_invalid_utf8(tables.texts)) return corrupt("a token is no UTF-8");
+  if (first_invalid_utf8(tables.texts)) return compact_corrupt("a token is no UTF-8");
   uint32_t begin = 0;
   for (size_t index = 0; index < tables.ends.size(); ++index) {
     const uint32_t end = tables.ends[index];
     if (end < begin || end > tables.texts.size() ||
         (end < tables.texts.size() &&
          (static_cast<unsigned char>(tables.texts[end]) & 0xc0u) == 0x80))
-      return corrupt("the tokens' ends are not in order");
+      return compact_corrupt("the tokens' ends are not in order");
     begin = end;
   }
-  if (begin != tables.texts.size()) return corrupt("the tokens do not make up their text");
+  if (begin != tables.texts.size()) return compact_corrupt("the tokens do not make up their text");
   for (size_t index = 0; index < tables.ids.size(); ++index)
     if (tables.ids[index] > kMaxTokenId ||
         (index > 0 && tables.ids[index] <= tables.ids[index - 1]))
-      return corrupt("the ids are not in order");
+      return compact_corrupt("the ids are not in order");
   auto vocabulary = Vocabulary::make(tables.ids, tables.ends, tables.texts);
-  if (!vocabulary) return corrupt("a token is there twice");
+  if (!vocabulary) return compact_corrupt("a token is there twice");
   return std::move(*vocabulary);
 }
 
@@ -122,7 +123,7 @@ Result<Model> read_bpe(const Json& description, const Tables& tables) {
   for (size_t rank = 0; rank < tables.merges.size(); ++rank) {
     const Bpe::MergeRule rule = tables.merges[rank];
     if (!is_id(rule.left) || !is_id(rule.right) || !is_id(rule.result))
-      return corrupt("a merge is of tokens that are none");
+      return compact_corrupt("a merge is of tokens that are none");
   }
   SMOE_TRY(Bpe bpe, Bpe::make(description, std::move(vocabulary), tables.merges));
   return Model(std::move(bpe));
@@ -139,11 +140,12 @@ Result<Model> read_unigram(const Json& description, const Tables& tables) {
 
 Result<TokenizerFile> read_tables_of(const Header& header, std::string_view compact) {
   const Tables tables = read_tables(header, compact);
-  if (first_invalid_utf8(tables.description)) return corrupt("its description is no UTF-8");
+  if (first_invalid_utf8(tables.description)) return compact_corrupt("its description is no UTF-8");
   return read_tokenizer_parts(tables.description, [&](const Json& description) -> Result<Model> {
     SMOE_TRY(const StepFields model, StepFields::of(description, "model"));
     const bool unigram = model.type() == "Unigram";
-    if (unigram != (header.kind == Kind::kUnigram)) return corrupt("has tables of another model");
+    if (unigram != (header.kind == Kind::kUnigram))
+      return compact_corrupt("has tables of another model");
     return unigram ? read_unigram(description, tables) : read_bpe(description, tables);
   });
 }
@@ -209,7 +211,7 @@ Result<std::string> compact_tokenizer(std::string_view tokenizer_json) {
     return Error{Code::kCorrupt, "byte " + std::to_string(*invalid) + " is no UTF-8"};
   const auto cut = cut_out_tables(tokenizer_json);
   SMOE_TRY(const Json document, Json::parse(cut ? cut->rest : tokenizer_json));
-  if (!cut) return corrupt("tokenizer.json has no tables");
+  if (!cut) return compact_corrupt("tokenizer.json has no tables");
   const Json* description = document.find("model");
   const Json* type = description == nullptr ? nullptr : description->find("type");
   Writer writer(tokenizer_json, cut->rest);

@@ -12,10 +12,10 @@ namespace smoe {
 namespace {
 
 // No released tokenizer has more than a handful.
-constexpr size_t kMaxSteps = 32;
+constexpr size_t kMaxDecoderSteps = 32;
 constexpr size_t kMaxStrip = 1024;
-constexpr size_t kMaxContentBytes = 64;
-constexpr size_t kMaxGrowth = 64;
+constexpr size_t kMaxDecodedContentBytes = 64;
+constexpr size_t kMaxDecodedGrowth = 64;
 
 using Step = Decoder::Step;
 
@@ -23,9 +23,9 @@ Result<Step> read_replace(const StepFields& fields) {
   SMOE_DO(fields.only({"pattern", "content"}));
   SMOE_TRY(const StepPattern pattern, fields.pattern("pattern"));
   SMOE_TRY(const std::string_view content, fields.string("content"));
-  if (pattern.text.empty() || content.size() > kMaxContentBytes)
+  if (pattern.text.empty() || content.size() > kMaxDecodedContentBytes)
     return Error{Code::kUnsupported, fields.name() + ": an empty pattern or a content above " +
-                                         std::to_string(kMaxContentBytes) +
+                                         std::to_string(kMaxDecodedContentBytes) +
                                          " bytes is not supported by this version"};
   Step step{.kind = Step::Kind::kReplace, .content = std::string(content)};
   if (!pattern.is_regex) {
@@ -103,17 +103,18 @@ Result<Decoder> Decoder::from_json(const Json& description) {
 
 Status Decoder::add_step(const Json& description) {
   SMOE_TRY(const StepFields fields, StepFields::of(description, "decoder"));
-  if (steps_.size() >= kMaxSteps)
-    return Error{Code::kUnsupported, "decoder: more than " + std::to_string(kMaxSteps) + " steps"};
+  if (steps_.size() >= kMaxDecoderSteps)
+    return Error{Code::kUnsupported,
+                 "decoder: more than " + std::to_string(kMaxDecoderSteps) + " steps"};
   if (fields.type() != "Sequence") {
     SMOE_TRY(Step step, read_step(fields));
     if (step.kind == Step::Kind::kReplace)
       growth_ *=
           step.regex ? step.content.size() + 1 : step.content.size() / step.literal.size() + 1;
     // A step that makes text longer, applied over and over, would fill the memory.
-    if (growth_ > kMaxGrowth)
+    if (growth_ > kMaxDecodedGrowth)
       return Error{Code::kUnsupported, "decoder: its steps make text more than " +
-                                           std::to_string(kMaxGrowth) + " times as long"};
+                                           std::to_string(kMaxDecodedGrowth) + " times as long"};
     steps_.push_back(std::move(step));
     return {};
   }

@@ -14,7 +14,7 @@ namespace {
 using Stage = Decoder::Stage;
 using Step = Decoder::Step;
 
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+constexpr std::string_view kReplacementText = "\xef\xbf\xbd";
 
 // Letters of the byte alphabet back to bytes, and these to text: one token in the end.
 class ByteLevelStage : public Stage {
@@ -211,7 +211,7 @@ class ByteFallbackStage : public Stage {
       checked_ += step.bytes;
     }
     if (!is_broken_) return;
-    for (size_t each = 0; each < run_.size(); ++each) pass_on(kReplacement);
+    for (size_t each = 0; each < run_.size(); ++each) pass_on(kReplacementText);
     run_.clear();
   }
 
@@ -219,7 +219,7 @@ class ByteFallbackStage : public Stage {
     if (checked_ == run_.size()) {
       if (!run_.empty()) pass_on(run_);
     } else if (!is_broken_) {
-      for (size_t each = 0; each < run_.size(); ++each) pass_on(kReplacement);
+      for (size_t each = 0; each < run_.size(); ++each) pass_on(kReplacementText);
     }
     run_.clear();
     checked_ = 0;

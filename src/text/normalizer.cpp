@@ -12,11 +12,11 @@ namespace smoe {
 namespace {
 
 // No released tokenizer has more than a handful; each is a pass over the text.
-constexpr size_t kMaxSteps = 32;
+constexpr size_t kMaxNormalizerSteps = 32;
 // A step that makes text longer, applied over and over, would fill the memory.
-constexpr size_t kMaxGrowth = 64;
-constexpr size_t kAlwaysAllowedBytes = 1 << 20;
-constexpr size_t kMaxContentBytes = 64;
+constexpr size_t kMaxNormalizedGrowth = 64;
+constexpr size_t kAllowedNormalizedBytes = 1 << 20;
+constexpr size_t kMaxNormalizedContentBytes = 64;
 
 struct FormName {
   std::string_view name;
@@ -100,9 +100,9 @@ Result<Normalizer> Normalizer::from_json(const Json& description) {
 
 Status Normalizer::add_step(const Json& description) {
   SMOE_TRY(const StepFields step, StepFields::of(description, "normalizer"));
-  if (steps_.size() >= kMaxSteps)
+  if (steps_.size() >= kMaxNormalizerSteps)
     return Error{Code::kUnsupported,
-                 "normalizer: more than " + std::to_string(kMaxSteps) + " steps"};
+                 "normalizer: more than " + std::to_string(kMaxNormalizerSteps) + " steps"};
   for (const FormName& each : kForms) {
     if (step.type() != each.name) continue;
     SMOE_DO(step.only({}));
@@ -117,9 +117,9 @@ Status Normalizer::add_step(const Json& description) {
     SMOE_DO(step.only({"prepend"}));
     SMOE_TRY(const std::string_view content, step.string("prepend"));
     // The reference loses its way in the text over an empty one.
-    if (content.empty() || content.size() > kMaxContentBytes)
+    if (content.empty() || content.size() > kMaxNormalizedContentBytes)
       return Error{Code::kUnsupported, step.name() + ": a text that is empty or above " +
-                                           std::to_string(kMaxContentBytes) +
+                                           std::to_string(kMaxNormalizedContentBytes) +
                                            " bytes is not supported"};
     steps_.push_back({.kind = Kind::kPrepend, .content = std::string(content)});
     return {};
@@ -150,9 +150,9 @@ Status Normalizer::add_replace(const StepFields& fields) {
   SMOE_DO(fields.only({"pattern", "content"}));
   SMOE_TRY(const StepPattern pattern, fields.pattern("pattern"));
   SMOE_TRY(const std::string_view content, fields.string("content"));
-  if (content.size() > kMaxContentBytes)
+  if (content.size() > kMaxNormalizedContentBytes)
     return Error{Code::kUnsupported, fields.name() + ": a content above " +
-                                         std::to_string(kMaxContentBytes) +
+                                         std::to_string(kMaxNormalizedContentBytes) +
                                          " bytes is not supported"};
   Step step{.kind = Kind::kReplace, .content = std::string(content)};
   if (pattern.is_regex || pattern.text.empty()) {
@@ -197,12 +197,12 @@ Result<SourcedText> Normalizer::apply(const Step& step, SourcedText text) {
 }
 
 Result<SourcedText> Normalizer::normalize(SourcedText text) const {
-  const size_t most = kAlwaysAllowedBytes + kMaxGrowth * text.text.size();
+  const size_t most = kAllowedNormalizedBytes + kMaxNormalizedGrowth * text.text.size();
   for (const Step& step : steps_) {
     SMOE_TRY(text, apply(step, std::move(text)));
     if (text.text.size() > most)
       return Error{Code::kUnsupported, "normalizer: makes text more than " +
-                                           std::to_string(kMaxGrowth) + " times as long"};
+                                           std::to_string(kMaxNormalizedGrowth) + " times as long"};
   }
   return text;
 }

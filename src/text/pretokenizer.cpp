@@ -13,10 +13,10 @@ namespace smoe {
 namespace {
 
 // No released tokenizer has more than a handful; each is a pass over the text.
-constexpr size_t kMaxSteps = 32;
+constexpr size_t kMaxPretokenizerSteps = 32;
 // Steps that write something before each piece, over and over, would fill the memory.
-constexpr size_t kMaxGrowth = 64;
-constexpr size_t kAlwaysAllowedBytes = 1 << 20;
+constexpr size_t kMaxSplitGrowth = 64;
+constexpr size_t kAllowedSplitBytes = 1 << 20;
 
 // ByteLevel with "use_regex", as GPT-2 split its text.
 constexpr std::string_view kGpt2Pattern =
@@ -263,9 +263,9 @@ Result<Pretokenizer> Pretokenizer::from_json(const Json& description) {
 
 Status Pretokenizer::add_step(const Json& description) {
   SMOE_TRY(const StepFields step, StepFields::of(description, "pre_tokenizer"));
-  if (steps_.size() > kMaxSteps)
+  if (steps_.size() > kMaxPretokenizerSteps)
     return Error{Code::kUnsupported,
-                 "pre_tokenizer: more than " + std::to_string(kMaxSteps) + " steps"};
+                 "pre_tokenizer: more than " + std::to_string(kMaxPretokenizerSteps) + " steps"};
   if (step.type() == "Split") return add_split(step);
   if (step.type() == "ByteLevel") return add_byte_level(step);
   if (step.type() == "Digits") return add_digits(step);
@@ -353,12 +353,12 @@ Result<Pieces> Pretokenizer::split(SourcedText text) const {
   Pieces pieces;
   if (!text.text.empty()) pieces.ranges.push_back({0, text.text.size()});
   pieces.content = std::move(text);
-  const size_t most = kAlwaysAllowedBytes + kMaxGrowth * pieces.content.text.size();
+  const size_t most = kAllowedSplitBytes + kMaxSplitGrowth * pieces.content.text.size();
   for (const auto& step : steps_) {
     SMOE_DO(step->apply(pieces));
     if (pieces.content.text.size() > most)
       return Error{Code::kUnsupported, "pre_tokenizer: makes text more than " +
-                                           std::to_string(kMaxGrowth) + " times as long"};
+                                           std::to_string(kMaxSplitGrowth) + " times as long"};
   }
   return pieces;
 }

@@ -17,11 +17,11 @@ namespace {
 constexpr size_t kWindow = 512;
 constexpr size_t kWindows = 1;  // of the reference's text; all 23 take a minute
 
-struct Case {
+struct QuantizedCase {
   Format format;
   double most;  // perplexity against that of the exact weights
 };
-constexpr Case kCases[] = {
+constexpr QuantizedCase kQuantizedCases[] = {
     {Format::kQ6_K, 1.02}, {Format::kQ4_K, 1.05}, {Format::kQ4_0, 1.07}, {Format::kMXFP4, 1.15}};
 
 std::vector<TokenId> eval_tokens() {
@@ -59,7 +59,7 @@ std::vector<uint32_t> bits(const std::filesystem::path& folder, const EngineSett
   return all;
 }
 
-class Quantized : public testing::TestWithParam<Case> {
+class Quantized : public testing::TestWithParam<QuantizedCase> {
  protected:
   std::filesystem::path folder_ = shattered(tales_dir(), GetParam().format);
 };
@@ -92,9 +92,10 @@ TEST_P(Quantized, BitsAreTheSameForEveryKernelSetRingChunkAndThreadCount) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, Quantized, testing::ValuesIn(kCases), [](const auto& instance) {
-  return std::string(smoe::info(instance.param.format).name);
-});
+INSTANTIATE_TEST_SUITE_P(Formats, Quantized, testing::ValuesIn(kQuantizedCases),
+                         [](const auto& instance) {
+                           return std::string(smoe::info(instance.param.format).name);
+                         });
 
 }  // namespace
 }  // namespace smoe::test

@@ -18,12 +18,12 @@ using test::le32;
 using test::le64;
 using test::small_gguf;
 
-Result<GgufHeader> parse(std::string_view bytes) {
+Result<GgufHeader> parse_gguf(std::string_view bytes) {
   return GgufHeader::parse(std::as_bytes(std::span(bytes)), "m.gguf");
 }
 
-std::string refusal(std::string_view bytes) {
-  const auto header = parse(bytes);
+std::string gguf_refusal(std::string_view bytes) {
+  const auto header = parse_gguf(bytes);
   return header ? "accepted"
                 : std::string(name_of(header.error().code)) + " " + header.error().message;
 }
@@ -32,7 +32,7 @@ std::string refusal(std::string_view bytes) {
 std::string refusal_of(const std::function<void(GgufWriter&)>& change) {
   GgufWriter file = small_gguf();
   change(file);
-  return refusal(file.bytes());
+  return gguf_refusal(file.bytes());
 }
 
 void expect_has(const std::string& text, const std::string& part) {
@@ -47,7 +47,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 TEST(Gguf, ReadsEveryKindOfValue) {
   const std::string bytes = small_gguf().bytes();
-  const auto header = parse(bytes);
+  const auto header = parse_gguf(bytes);
   ASSERT_TRUE(header) << header.error().message;
   EXPECT_EQ(header->version, 3U);
   EXPECT_EQ(header->find("general.architecture")->as_string(), "qwen3moe");
@@ -64,7 +64,7 @@ TEST(Gguf, ReadsEveryKindOfValue) {
 
 TEST(Gguf, AnswersNothingForAnotherKindOfValue) {
   const std::string bytes = small_gguf().bytes();
-  const auto header = parse(bytes);
+  const auto header = parse_gguf(bytes);
   ASSERT_TRUE(header);
   EXPECT_EQ(header->find("negative")->as_uint(), std::nullopt);
   EXPECT_EQ(header->find("ratio")->as_uint(), std::nullopt);
@@ -83,7 +83,7 @@ TEST(Gguf, AnswersNothingForAnotherKindOfValue) {
 
 TEST(Gguf, ReadsTensorsWithTheSlowestAxisFirst) {
   const std::string bytes = small_gguf().bytes();
-  const auto header = parse(bytes);
+  const auto header = parse_gguf(bytes);
   ASSERT_TRUE(header);
   ASSERT_EQ(header->tensors.size(), 2U);
   EXPECT_EQ(header->data_begin % 32, 0U);
@@ -104,7 +104,7 @@ TEST(Gguf, ReadsVersionTwoAndOtherAlignments) {
   file.version = 2;
   file.alignment = 4096;
   const std::string bytes = file.bytes();
-  const auto header = parse(bytes);
+  const auto header = parse_gguf(bytes);
   ASSERT_TRUE(header) << header.error().message;
   EXPECT_EQ(header->version, 2U);
   EXPECT_EQ(header->tensors[1].begin, header->data_begin + 4096);
@@ -116,17 +116,17 @@ TEST(Gguf, RefusesOtherVersionsAndByteOrders) {
              "unsupported m.gguf: GGUF version 1, this build reads 2 and 3");
   expect_has(refusal_of([](GgufWriter& file) { file.version = 4; }), "version 4");
   expect_has(refusal_of([](GgufWriter& file) { file.version = 3U << 24; }), "is big-endian");
-  expect_has(refusal("GGML" + std::string(60, '\0')), "is no GGUF file");
+  expect_has(gguf_refusal("GGML" + std::string(60, '\0')), "is no GGUF file");
 }
 
 TEST(Gguf, RefusesEveryTruncation) {
   const std::string bytes = small_gguf().bytes();
-  ASSERT_EQ(refusal(bytes), "accepted");
+  ASSERT_EQ(gguf_refusal(bytes), "accepted");
   // The padding behind the last tensor may be missing, as some programs leave it out.
   const size_t used = bytes.find_last_of('b') + 1;
-  EXPECT_EQ(refusal(bytes.substr(0, used)), "accepted");
+  EXPECT_EQ(gguf_refusal(bytes.substr(0, used)), "accepted");
   for (size_t length = 0; length < used; ++length)
-    EXPECT_NE(refusal(bytes.substr(0, length)), "accepted") << length;
+    EXPECT_NE(gguf_refusal(bytes.substr(0, length)), "accepted") << length;
 }
 
 // The count is compared with what the file can hold, so that none of these allocates.
@@ -136,10 +136,10 @@ TEST(Gguf, RefusesCountsThatTheFileCannotHold) {
        {uint64_t{1000}, uint64_t{1} << 32, uint64_t{1} << 60, ~uint64_t{0}}) {
     std::string tensors = bytes;
     tensors.replace(8, 8, le64(count));
-    EXPECT_TRUE(refusal(tensors).starts_with("corrupt m.gguf: ")) << refusal(tensors);
+    EXPECT_TRUE(gguf_refusal(tensors).starts_with("corrupt m.gguf: ")) << gguf_refusal(tensors);
     std::string keys = bytes;
     keys.replace(16, 8, le64(count));
-    EXPECT_TRUE(refusal(keys).starts_with("corrupt m.gguf: ")) << refusal(keys);
+    EXPECT_TRUE(gguf_refusal(keys).starts_with("corrupt m.gguf: ")) << gguf_refusal(keys);
     for (const uint32_t type : {0U, 5U, 8U, 12U})
       expect_has(refusal_of([&](GgufWriter& file) {
                    file.set_raw("words", le32(test::kGgufArray) + le32(type) + le64(count));
@@ -150,7 +150,7 @@ TEST(Gguf, RefusesCountsThatTheFileCannotHold) {
                }),
                "key \"text\"");
     std::string name = replaced(bytes, gguf_string("b.weight"), le64(count) + "b.weight");
-    EXPECT_TRUE(refusal(name).starts_with("corrupt m.gguf: ")) << refusal(name);
+    EXPECT_TRUE(gguf_refusal(name).starts_with("corrupt m.gguf: ")) << gguf_refusal(name);
   }
 }
 
@@ -225,7 +225,7 @@ TEST(Gguf, RefusesTensorsThatOverlapOrLieAcrossTheAlignment) {
   const std::string bytes = small_gguf().bytes();
   const std::string entry = le32(test::kGgufTensorQ8_0);
   const auto with_offset = [&](uint64_t offset) {
-    return refusal(replaced(bytes, entry + le64(32), entry + le64(offset)));
+    return gguf_refusal(replaced(bytes, entry + le64(32), entry + le64(offset)));
   };
   EXPECT_EQ(with_offset(32), "accepted");
   expect_has(with_offset(0), "overlap");

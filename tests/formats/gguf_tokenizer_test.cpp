@@ -56,7 +56,7 @@ Json converted(const GgufWriter& file) {
   return json.value_or(Json());
 }
 
-std::string refusal(const GgufWriter& file) {
+std::string vocabulary_refusal(const GgufWriter& file) {
   const auto text = convert(file);
   return text ? "accepted" : std::string(name_of(text.error().code)) + ": " + text.error().message;
 }
@@ -148,14 +148,15 @@ TEST(GgufTokenizer, ComposesTextWhereTheModelsTokenizerDoes) {
 TEST(GgufTokenizer, RefusesToGuessThePretokenizer) {
   GgufWriter file = small_bpe();
   file.set_string("tokenizer.ggml.pre", "brand-new");
-  EXPECT_EQ(refusal(file).find("unsupported: tokenizer.ggml.pre is \"brand-new\", this build knows "
-                               "qwen2, deepseek-r1-qwen, llama-bpe"),
+  EXPECT_EQ(vocabulary_refusal(file).find(
+                "unsupported: tokenizer.ggml.pre is \"brand-new\", this build knows "
+                "qwen2, deepseek-r1-qwen, llama-bpe"),
             0U)
-      << refusal(file);
+      << vocabulary_refusal(file);
   file.unset("tokenizer.ggml.pre");
-  EXPECT_EQ(refusal(file).find("unsupported: tokenizer.ggml.pre is missing"), 0U);
+  EXPECT_EQ(vocabulary_refusal(file).find("unsupported: tokenizer.ggml.pre is missing"), 0U);
   file.set_string("tokenizer.ggml.model", "bert");
-  EXPECT_EQ(refusal(file),
+  EXPECT_EQ(vocabulary_refusal(file),
             "unsupported: tokenizer.ggml.model is \"bert\", this build knows gpt2, llama");
 }
 
@@ -184,7 +185,7 @@ TEST(GgufTokenizer, RefusesTablesThatDoNotFitTogether) {
   const auto refused = [](const std::function<void(GgufWriter&)>& change) {
     GgufWriter file = small_bpe();
     change(file);
-    return refusal(file);
+    return vocabulary_refusal(file);
   };
   EXPECT_EQ(refused([](GgufWriter& file) { file.unset("tokenizer.ggml.tokens"); }),
             "corrupt: tokenizer.ggml.tokens must be a list of strings");
@@ -228,7 +229,8 @@ TEST(GgufTokenizer, RefusesPiecesOfAbsurdLength) {
   GgufWriter file = small_sentencepiece();
   file.set_strings("tokenizer.ggml.tokens", {"<unk>", "<s>", "</s>", "<0x41>", "a", "b", "c", "d",
                                              "e", std::string(1025, 'x')});
-  EXPECT_EQ(refusal(file), "corrupt: tokenizer.ggml.tokens: token 9 has 1025 bytes, at most 1024");
+  EXPECT_EQ(vocabulary_refusal(file),
+            "corrupt: tokenizer.ggml.tokens: token 9 has 1025 bytes, at most 1024");
 }
 
 TEST(GgufTokenizer, PutsNoSpaceInFrontWhereTheFileSaysSo) {
@@ -238,10 +240,12 @@ TEST(GgufTokenizer, PutsNoSpaceInFrontWhereTheFileSaysSo) {
   EXPECT_EQ(at(json, {"normalizer", "normalizers"}).items().size(), 1U);
   EXPECT_EQ(at(json, {"decoder", "decoders"}).items().size(), 3U);
   file.set_bool("tokenizer.ggml.remove_extra_whitespaces", true);
-  EXPECT_EQ(refusal(file).find("unsupported: tokenizer.ggml.remove_extra_whitespaces is true"), 0U);
+  EXPECT_EQ(
+      vocabulary_refusal(file).find("unsupported: tokenizer.ggml.remove_extra_whitespaces is true"),
+      0U);
   file.unset("tokenizer.ggml.scores");
   file.unset("tokenizer.ggml.remove_extra_whitespaces");
-  EXPECT_EQ(refusal(file),
+  EXPECT_EQ(vocabulary_refusal(file),
             "corrupt: tokenizer.ggml.scores must have a number for each of the 10 tokens");
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string text_of(const RecordLayout& layout) {
+std::string layout_text(const RecordLayout& layout) {
   JsonWriter json;
   layout.write(json);
   return json.take();
@@ -47,9 +47,9 @@ TEST(RecordLayout, OfAnExpertFitsItsPagesAndReadsBack) {
           const auto layout = RecordLayout::of_expert(cols, width, gate, up, Format::kQ8_0);
           EXPECT_EQ(layout.record_bytes % kPageBytes, 0U);
           expect_no_byte_is_shared(layout);
-          const auto read = read_text(text_of(layout));
+          const auto read = read_text(layout_text(layout));
           ASSERT_TRUE(read) << read.error().message;
-          EXPECT_EQ(text_of(*read), text_of(layout));
+          EXPECT_EQ(layout_text(*read), layout_text(layout));
         }
 }
 
@@ -80,13 +80,13 @@ class BadRecord : public testing::Test {
     RecordLayout layout =
         RecordLayout::of_expert(64, 64, Format::kBF16, Format::kBF16, Format::kQ8_0);
     change(layout);
-    const auto read = read_text(text_of(layout));
+    const auto read = read_text(layout_text(layout));
     EXPECT_FALSE(read);
     return read ? "accepted" : read.error().message;
   }
   std::string after_text(const std::string& from, const std::string& to) {
     std::string text =
-        text_of(RecordLayout::of_expert(64, 64, Format::kBF16, Format::kBF16, Format::kQ8_0));
+        layout_text(RecordLayout::of_expert(64, 64, Format::kBF16, Format::kBF16, Format::kQ8_0));
     const size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
     const auto read = read_text(text.replace(at, from.size(), to));

@@ -32,7 +32,7 @@ ScoutTensor vector(std::string name, uint32_t cols) {
   return tensor;
 }
 
-ScoutInfo small_info() {
+ScoutInfo small_scout_info() {
   ScoutInfo info;
   info.spec_json = R"({"width":32,"text":"\"quoted\""})";
   info.source = "tales";
@@ -43,7 +43,7 @@ ScoutInfo small_info() {
 }
 
 ScoutInfo planned_info() {
-  ScoutInfo info = small_info();
+  ScoutInfo info = small_scout_info();
   EXPECT_TRUE(plan_scout(info));
   return info;
 }
@@ -59,25 +59,25 @@ std::string small_scout() {
   return scout_header(info).value() + data;
 }
 
-Result<ScoutFile> opened(const TempDir& dir, const std::string& bytes) {
+Result<ScoutFile> opened_scout(const TempDir& dir, const std::string& bytes) {
   test::put(dir / "scout.safetensors", bytes);
   return ScoutFile::open(dir / "scout.safetensors");
 }
 
-std::string refusal(const TempDir& dir, const std::string& bytes) {
-  const auto scout = opened(dir, bytes);
+std::string scout_refusal(const TempDir& dir, const std::string& bytes) {
+  const auto scout = opened_scout(dir, bytes);
   EXPECT_FALSE(scout);
   return scout ? "accepted" : scout.error().message;
 }
 
-std::string changed(const std::string& file, const std::string& from, const std::string& to) {
+std::string changed_scout(const std::string& file, const std::string& from, const std::string& to) {
   return test::resealed(file, planned_info().tensors[0].offset, from, to);
 }
 
 TEST(ScoutFile, ReadsBackWhatWasWritten) {
   const TempDir dir;
   const std::string file = small_scout();
-  const auto scout = opened(dir, file);
+  const auto scout = opened_scout(dir, file);
   ASSERT_TRUE(scout) << scout.error().message;
   const ScoutInfo wanted = planned_info();
   EXPECT_EQ(scout->info().spec_json, wanted.spec_json);
@@ -139,7 +139,7 @@ TEST(ScoutHeader, RefusesAnInfoThatWasNotPlanned) {
   ScoutInfo info = planned_info();
   info.tensors[2].offset += 64;
   EXPECT_EQ(scout_header(info).error().code, Code::kUsage);
-  EXPECT_EQ(scout_header(small_info()).error().code, Code::kUsage);
+  EXPECT_EQ(scout_header(small_scout_info()).error().code, Code::kUsage);
 }
 
 TEST(PlanScout, RefusesTensorsThatNoScoutCanHold) {
@@ -164,7 +164,7 @@ TEST(PlanScout, RefusesTensorsThatNoScoutCanHold) {
 TEST(ScoutFile, DetectsEverySingleFlippedBit) {
   const TempDir dir;
   const std::string file = small_scout();
-  const auto scout = opened(dir, file);
+  const auto scout = opened_scout(dir, file);
   ASSERT_TRUE(scout);
   const ScoutInfo& info = scout->info();
   test::expect_every_flip_is_seen(file, scout->data_begin(), scout->path(),
@@ -185,17 +185,18 @@ TEST(ScoutFile, RefusesEveryTruncation) {
   const TempDir dir;
   const std::string file = small_scout();
   for (size_t part = 0; part < 64; ++part)
-    EXPECT_THAT(refusal(dir, file.substr(0, file.size() * part / 64)),
+    EXPECT_THAT(scout_refusal(dir, file.substr(0, file.size() * part / 64)),
                 HasSubstr("scout.safetensors: "));
-  refusal(dir, file.substr(0, file.size() - 1));
-  refusal(dir, file + "x");
+  scout_refusal(dir, file.substr(0, file.size() - 1));
+  scout_refusal(dir, file + "x");
 }
 
 TEST(ScoutFile, OfAnotherVersionIsUnsupportedAndBothVersionsAreNamed) {
   const TempDir dir;
   for (const char* version : {"0", "2"}) {
-    const auto scout = opened(dir, changed(small_scout(), R"("smoe_version":"1")",
-                                           "\"smoe_version\":\"" + std::string(version) + "\""));
+    const auto scout =
+        opened_scout(dir, changed_scout(small_scout(), R"("smoe_version":"1")",
+                                        "\"smoe_version\":\"" + std::string(version) + "\""));
     ASSERT_FALSE(scout);
     EXPECT_EQ(scout.error().code, Code::kUnsupported);
     EXPECT_THAT(scout.error().message, HasSubstr("scout version " + std::string(version) +
@@ -207,7 +208,7 @@ TEST(ScoutFile, RefusesASealedTableThatContradictsTheTensors) {
   const TempDir dir;
   const std::string file = small_scout();
   const auto after = [&](const std::string& from, const std::string& to) {
-    return refusal(dir, changed(file, from, to));
+    return scout_refusal(dir, changed_scout(file, from, to));
   };
   EXPECT_THAT(after(R"(\"rows\":20)", R"(\"rows\":99)"), HasSubstr("stands where"));
   EXPECT_THAT(after(R"(\"cols\":30)", R"(\"cols\":31)"), HasSubstr("stands where"));

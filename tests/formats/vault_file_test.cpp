@@ -26,7 +26,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-VaultInfo small_info() {
+VaultInfo small_vault_info() {
   VaultInfo info;
   info.layer = 7;
   info.experts = kExperts;
@@ -38,7 +38,7 @@ VaultInfo small_info() {
 
 // A whole vault with random records, as its bytes.
 std::string small_vault() {
-  VaultInfo info = small_info();
+  VaultInfo info = small_vault_info();
   std::string records(kExperts * info.record.record_bytes, '\0');
   Rng rng(1);
   for (char& byte : records) byte = static_cast<char>(rng.next());
@@ -48,31 +48,32 @@ std::string small_vault() {
   return vault_header(info).value() + records;
 }
 
-Result<VaultFile> opened(const TempDir& dir, const std::string& bytes) {
+Result<VaultFile> opened_vault(const TempDir& dir, const std::string& bytes) {
   const fs::path path = dir / "layer-00007.safetensors";
   test::put(path, bytes);
   return VaultFile::open(path);
 }
 
-std::string refusal(const TempDir& dir, const std::string& bytes) {
-  const auto vault = opened(dir, bytes);
+std::string vault_refusal(const TempDir& dir, const std::string& bytes) {
+  const auto vault = opened_vault(dir, bytes);
   EXPECT_FALSE(vault);
   return vault ? "accepted" : vault.error().message;
 }
 
-std::string changed(const std::string& file, const std::string& from, const std::string& to) {
-  return test::resealed(file, file.size() - kExperts * small_info().record.record_bytes, from, to);
+std::string changed_vault(const std::string& file, const std::string& from, const std::string& to) {
+  return test::resealed(file, file.size() - kExperts * small_vault_info().record.record_bytes, from,
+                        to);
 }
 
 TEST(VaultFile, ReadsBackWhatWasWritten) {
   const TempDir dir;
   const std::string file = small_vault();
-  const auto vault = opened(dir, file);
+  const auto vault = opened_vault(dir, file);
   ASSERT_TRUE(vault) << vault.error().message;
   const VaultInfo& info = vault->info();
   EXPECT_EQ(info.layer, 7U);
   EXPECT_EQ(info.experts, kExperts);
-  EXPECT_EQ(info.fingerprint, small_info().fingerprint);
+  EXPECT_EQ(info.fingerprint, small_vault_info().fingerprint);
   EXPECT_EQ(info.data_begin % kPageBytes, 0U);
   EXPECT_EQ(info.offset_of(kExperts), file.size());
   for (uint32_t expert = 0; expert < kExperts; ++expert)
@@ -87,11 +88,12 @@ TEST(VaultFile, IsAValidSafetensorsFileForAnyTool) {
   ASSERT_EQ(header->tensors.size(), kExperts);
   EXPECT_EQ(header->tensors[2].name, "expert.2");
   EXPECT_EQ(header->tensors[2].dtype, DType::kU8);
-  EXPECT_EQ(header->tensors[2].shape, std::vector<uint64_t>{small_info().record.record_bytes});
+  EXPECT_EQ(header->tensors[2].shape,
+            std::vector<uint64_t>{small_vault_info().record.record_bytes});
 }
 
 TEST(VaultHeader, HasALengthThatDoesNotDependOnTheChecksums) {
-  VaultInfo info = small_info();
+  VaultInfo info = small_vault_info();
   const size_t bytes = vault_header(info)->size();
   info.checksums.assign(kExperts, 0xffffffffffffffffU);
   info.fingerprint = 0;
@@ -99,11 +101,11 @@ TEST(VaultHeader, HasALengthThatDoesNotDependOnTheChecksums) {
 }
 
 TEST(VaultHeader, IsTheSameForTheSameContent) {
-  EXPECT_EQ(*vault_header(small_info()), *vault_header(small_info()));
+  EXPECT_EQ(*vault_header(small_vault_info()), *vault_header(small_vault_info()));
 }
 
 TEST(VaultHeader, RefusesToDescribeWhatItDoesNotKnow) {
-  VaultInfo info = small_info();
+  VaultInfo info = small_vault_info();
   info.checksums.pop_back();
   EXPECT_EQ(vault_header(info).error().code, Code::kUsage);
   info.checksums.clear();
@@ -111,12 +113,12 @@ TEST(VaultHeader, RefusesToDescribeWhatItDoesNotKnow) {
   EXPECT_EQ(vault_header(info).error().code, Code::kUsage);
 }
 
-// F4: every single flipped bit is seen, in the header when the file is opened, in a record by its
-// checksum.
+// F4: every single flipped bit is seen, in the header when the file is opened_vault, in a record by
+// its checksum.
 TEST(VaultFile, DetectsEverySingleFlippedBit) {
   const TempDir dir;
   const std::string file = small_vault();
-  const auto vault = opened(dir, file);
+  const auto vault = opened_vault(dir, file);
   ASSERT_TRUE(vault);
   const VaultInfo& info = vault->info();
   test::expect_every_flip_is_seen(file, info.data_begin, vault->path(),
@@ -131,24 +133,25 @@ TEST(VaultFile, DetectsEverySingleFlippedBit) {
     }
 }
 
-// D6: a vault cut off anywhere is refused when it is opened, and so is one with bytes appended.
+// D6: a vault cut off anywhere is refused when it is opened_vault, and so is one with bytes
+// appended.
 TEST(VaultFile, RefusesEveryTruncation) {
   const TempDir dir;
   const std::string file = small_vault();
   for (size_t part = 0; part < 64; ++part) {
-    const std::string message = refusal(dir, file.substr(0, file.size() * part / 64));
+    const std::string message = vault_refusal(dir, file.substr(0, file.size() * part / 64));
     EXPECT_THAT(message, StartsWith((dir / "layer-00007.safetensors").string() + ": "));
   }
-  EXPECT_THAT(refusal(dir, file.substr(0, file.size() - 1)), HasSubstr("with"));
-  EXPECT_THAT(refusal(dir, file + "x"), HasSubstr("appended"));
+  EXPECT_THAT(vault_refusal(dir, file.substr(0, file.size() - 1)), HasSubstr("with"));
+  EXPECT_THAT(vault_refusal(dir, file + "x"), HasSubstr("appended"));
 }
 
 TEST(VaultFile, OfAnotherVersionIsUnsupportedAndBothVersionsAreNamed) {
   const TempDir dir;
   for (const char* version : {"0", "2", "9"}) {
-    const std::string file = changed(small_vault(), R"("smoe_version":"1")",
-                                     "\"smoe_version\":\"" + std::string(version) + "\"");
-    const auto vault = opened(dir, file);
+    const std::string file = changed_vault(small_vault(), R"("smoe_version":"1")",
+                                           "\"smoe_version\":\"" + std::string(version) + "\"");
+    const auto vault = opened_vault(dir, file);
     ASSERT_FALSE(vault);
     EXPECT_EQ(vault.error().code, Code::kUnsupported);
     EXPECT_THAT(vault.error().message, HasSubstr("vault version " + std::string(version) +
@@ -158,10 +161,10 @@ TEST(VaultFile, OfAnotherVersionIsUnsupportedAndBothVersionsAreNamed) {
 
 TEST(VaultFile, SaysSoWhenTheFileIsSomethingElse) {
   const TempDir dir;
-  EXPECT_THAT(refusal(dir, changed(small_vault(), R"("vault")", R"("scout")")),
+  EXPECT_THAT(vault_refusal(dir, changed_vault(small_vault(), R"("vault")", R"("scout")")),
               HasSubstr("is no vault file of a model folder (metadata smoe_file is \"scout\")"));
   const auto plain = lay_out_safetensors({}, {{"format", "pt"}}, 64);
-  EXPECT_THAT(refusal(dir, plain->header_bytes), HasSubstr("smoe_file is missing"));
+  EXPECT_THAT(vault_refusal(dir, plain->header_bytes), HasSubstr("smoe_file is missing"));
   EXPECT_EQ(VaultFile::open(dir / "absent").error().code, Code::kNotFound);
   EXPECT_FALSE(VaultFile::open(dir.path()));
 }
@@ -170,7 +173,7 @@ TEST(VaultFile, RefusesASealedHeaderThatContradictsItself) {
   const TempDir dir;
   const std::string file = small_vault();
   const auto after = [&](const std::string& from, const std::string& to) {
-    return refusal(dir, changed(file, from, to));
+    return vault_refusal(dir, changed_vault(file, from, to));
   };
   EXPECT_THAT(after(R"("experts":"3")", R"("experts":"2")"), HasSubstr("3 tensors for 2 experts"));
   EXPECT_THAT(after(R"("experts":"3")", R"("experts":"0")"), HasSubstr("no expert"));

@@ -16,12 +16,12 @@ using nlohmann::ordered_json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Result<Bpe> make(const ordered_json& model) {
+Result<Bpe> make_bpe(const ordered_json& model) {
   return Bpe::from_json(test::to_json(model), model["vocab"].dump(), model["merges"].dump());
 }
 
-Bpe must_make(const ordered_json& model) {
-  auto bpe = make(model);
+Bpe must_make_bpe(const ordered_json& model) {
+  auto bpe = make_bpe(model);
   if (!bpe) throw std::runtime_error(bpe.error().message);
   return std::move(*bpe);
 }
@@ -34,22 +34,22 @@ std::vector<std::string> encoded(const Bpe& bpe, const std::string& piece) {
   return texts;
 }
 
-std::string refusal(const ordered_json& model) {
-  const auto bpe = make(model);
+std::string bpe_refusal(const ordered_json& model) {
+  const auto bpe = make_bpe(model);
   return bpe ? "accepted" : bpe.error().message;
 }
 
-// Braces alone would make an object of pairs of strings.
+// Braces alone would make_bpe an object of pairs of strings.
 ordered_json pairs(const std::vector<std::vector<std::string>>& merges) { return merges; }
 
-ordered_json small_model() {
+ordered_json small_bpe() {
   return {{"type", "BPE"},
           {"vocab", {{"a", 0}, {"b", 1}, {"c", 2}, {"ab", 3}, {"bc", 4}, {"abc", 5}, {"?", 6}}},
           {"merges", pairs({{"b", "c"}, {"a", "b"}, {"a", "bc"}})}};
 }
 
 TEST(Bpe, MergesTheLowestRankFirstAndTheLeftmostOfThem) {
-  const Bpe bpe = must_make(small_model());
+  const Bpe bpe = must_make_bpe(small_bpe());
   EXPECT_THAT(encoded(bpe, "abc"), ElementsAre("abc"));
   EXPECT_THAT(encoded(bpe, "ab"), ElementsAre("ab"));
   EXPECT_THAT(encoded(bpe, "aabcb"), ElementsAre("a", "abc", "b"));
@@ -57,32 +57,32 @@ TEST(Bpe, MergesTheLowestRankFirstAndTheLeftmostOfThem) {
 }
 
 TEST(Bpe, MergesMayBePairsOrLines) {
-  ordered_json model = small_model();
+  ordered_json model = small_bpe();
   model["merges"] = {"#version: 0.2", "b c", "a b", "a bc"};
-  EXPECT_THAT(encoded(must_make(model), "abc"), ElementsAre("abc"));
+  EXPECT_THAT(encoded(must_make_bpe(model), "abc"), ElementsAre("abc"));
 }
 
 TEST(Bpe, ALaterMergeOfTheSamePairReplacesTheEarlier) {
-  ordered_json model = small_model();
+  ordered_json model = small_bpe();
   model["merges"] = pairs({{"b", "c"}, {"a", "b"}, {"b", "c"}});
-  EXPECT_THAT(encoded(must_make(model), "abc"), ElementsAre("ab", "c"));
+  EXPECT_THAT(encoded(must_make_bpe(model), "abc"), ElementsAre("ab", "c"));
 }
 
 TEST(Bpe, AWholePieceOfTheVocabularyIsTakenWhereMergesAreIgnored) {
-  ordered_json model = small_model();
+  ordered_json model = small_bpe();
   model["merges"] = ordered_json::array();
-  EXPECT_THAT(encoded(must_make(model), "abc"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(encoded(must_make_bpe(model), "abc"), ElementsAre("a", "b", "c"));
   model["ignore_merges"] = true;
-  EXPECT_THAT(encoded(must_make(model), "abc"), ElementsAre("abc"));
+  EXPECT_THAT(encoded(must_make_bpe(model), "abc"), ElementsAre("abc"));
 }
 
 TEST(Bpe, CharactersWithoutATokenBecomeTheUnknownOneOrNothing) {
-  ordered_json model = small_model();
-  EXPECT_THAT(encoded(must_make(model), "axx\u4e2dc"), ElementsAre("a", "c"));
+  ordered_json model = small_bpe();
+  EXPECT_THAT(encoded(must_make_bpe(model), "axx\u4e2dc"), ElementsAre("a", "c"));
   model["unk_token"] = "?";
-  EXPECT_THAT(encoded(must_make(model), "axx\u4e2dc"), ElementsAre("a", "?", "?", "?", "c"));
+  EXPECT_THAT(encoded(must_make_bpe(model), "axx\u4e2dc"), ElementsAre("a", "?", "?", "?", "c"));
   model["fuse_unk"] = true;
-  EXPECT_THAT(encoded(must_make(model), "axx\u4e2dc"), ElementsAre("a", "?", "c"));
+  EXPECT_THAT(encoded(must_make_bpe(model), "axx\u4e2dc"), ElementsAre("a", "?", "c"));
 }
 
 // The definition, without any cleverness.
@@ -126,7 +126,7 @@ TEST(Bpe, ShortAndLongPiecesAreMergedAsTheDefinitionSays) {
       merges[{left, right}] = {static_cast<uint32_t>(model["merges"].size()), id};
       model["merges"].push_back({tokens[left], tokens[right]});
     }
-    const Bpe bpe = must_make(model);
+    const Bpe bpe = must_make_bpe(model);
     for (const size_t length : {1u, 2u, 7u, 47u, 48u, 49u, 300u}) {
       std::string piece;
       std::vector<uint32_t> symbols;
@@ -144,9 +144,9 @@ TEST(Bpe, ShortAndLongPiecesAreMergedAsTheDefinitionSays) {
 // Trap 1.
 TEST(Bpe, OptionsThatAreNotKnownStopWithTheirName) {
   const auto with = [](const std::string& field, const ordered_json& value) {
-    ordered_json model = small_model();
+    ordered_json model = small_bpe();
     model[field] = value;
-    return refusal(model);
+    return bpe_refusal(model);
   };
   EXPECT_EQ(with("type", "WordPiece"), "model WordPiece is not supported by this version");
   EXPECT_THAT(with("dropout", 0.1), HasSubstr("dropout"));
@@ -160,9 +160,9 @@ TEST(Bpe, OptionsThatAreNotKnownStopWithTheirName) {
 
 TEST(Bpe, AVocabularyThatContradictsItselfIsCorrupt) {
   const auto with = [](const std::string& field, const ordered_json& value) {
-    ordered_json model = small_model();
+    ordered_json model = small_bpe();
     model[field] = value;
-    return refusal(model);
+    return bpe_refusal(model);
   };
   EXPECT_THAT(with("merges", pairs({{"a", "c"}})),
               HasSubstr("needs a token that the vocabulary lacks"));

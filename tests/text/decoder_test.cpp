@@ -22,23 +22,23 @@ using Tokens = std::vector<std::string>;
 ordered_json sequence(const std::vector<ordered_json>& steps) {
   return {{"type", "Sequence"}, {"decoders", steps}};
 }
-ordered_json replace(const std::string& from, const std::string& to) {
+ordered_json replace_step(const std::string& from, const std::string& to) {
   return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
 }
 ordered_json strip(const std::string& content, int start, int stop) {
   return {{"type", "Strip"}, {"content", content}, {"start", start}, {"stop", stop}};
 }
-ordered_json metaspace(const std::string& scheme) {
+ordered_json metaspace_decoder(const std::string& scheme) {
   return {{"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", scheme}};
 }
 const ordered_json kByteFallback = {{"type", "ByteFallback"}};
 const ordered_json kFuse = {{"type", "Fuse"}};
 // As Llama 2 has it.
 ordered_json llama() {
-  return sequence({replace("\u2581", " "), kByteFallback, kFuse, strip(" ", 1, 0)});
+  return sequence({replace_step("\u2581", " "), kByteFallback, kFuse, strip(" ", 1, 0)});
 }
 
-Decoder must_make(const ordered_json& description) {
+Decoder must_make_decoder(const ordered_json& description) {
   auto decoder = Decoder::from_json(test::to_json(description));
   if (!decoder) throw std::runtime_error(decoder.error().message);
   return std::move(*decoder);
@@ -53,13 +53,13 @@ Tokens streamed(const Decoder& decoder, const Tokens& tokens) {
   return pieces;
 }
 
-std::string whole(const Decoder& decoder, const Tokens& tokens) {
+std::string decoded_whole(const Decoder& decoder, const Tokens& tokens) {
   const Tokens pieces = streamed(decoder, tokens);
   return std::accumulate(pieces.begin(), pieces.end(), std::string());
 }
 
 TEST(Decoder, TextComesAsSoonAsNoTokenCanChangeIt) {
-  const Decoder decoder = must_make(llama());
+  const Decoder decoder = must_make_decoder(llama());
   EXPECT_THAT(streamed(decoder, {"\u2581the", "\u2581end", "."}),
               ElementsAre("the", " end", ".", ""));
   // Bytes wait for the end of their run: one that is no UTF-8 would make replacements of all.
@@ -72,22 +72,28 @@ TEST(Decoder, TextComesAsSoonAsNoTokenCanChangeIt) {
 }
 
 TEST(Decoder, TheFirstTokenLosesEachVisibleSpaceUnlessNoneWasPutThere) {
-  EXPECT_EQ(whole(must_make(metaspace("always")), {"\u2581a\u2581b", "\u2581c"}), "ab c");
-  EXPECT_EQ(whole(must_make(metaspace("first")), {"\u2581a\u2581b", "\u2581c"}), "ab c");
-  EXPECT_EQ(whole(must_make(metaspace("never")), {"\u2581a\u2581b", "\u2581c"}), " a b c");
+  EXPECT_EQ(
+      decoded_whole(must_make_decoder(metaspace_decoder("always")), {"\u2581a\u2581b", "\u2581c"}),
+      "ab c");
+  EXPECT_EQ(
+      decoded_whole(must_make_decoder(metaspace_decoder("first")), {"\u2581a\u2581b", "\u2581c"}),
+      "ab c");
+  EXPECT_EQ(
+      decoded_whole(must_make_decoder(metaspace_decoder("never")), {"\u2581a\u2581b", "\u2581c"}),
+      " a b c");
 }
 
 TEST(Decoder, AStripAtTheEndHoldsBackNoMoreThanItMayTake) {
-  const Decoder decoder = must_make(sequence({kFuse, strip("x", 1, 2)}));
+  const Decoder decoder = must_make_decoder(sequence({kFuse, strip("x", 1, 2)}));
   EXPECT_THAT(streamed(decoder, {"xxa", "xxx", "b", "xxx"}),
               ElementsAre("xa", "x", "xxb", "x", ""));
 }
 
 TEST(Decoder, AReplacementIsFoundAcrossTokensThatWereFused) {
-  const Decoder decoder = must_make(sequence({kFuse, replace("aab", "-")}));
+  const Decoder decoder = must_make_decoder(sequence({kFuse, replace_step("aab", "-")}));
   EXPECT_THAT(streamed(decoder, {"xa", "a", "a", "bc", "aa"}),
               ElementsAre("x", "", "a", "-c", "", "aa"));
-  EXPECT_EQ(whole(must_make(replace("aab", "-")), {"a", "ab", "aab"}), "aab-");
+  EXPECT_EQ(decoded_whole(must_make_decoder(replace_step("aab", "-")), {"a", "ab", "aab"}), "aab-");
 }
 
 // The steps as the reference defines them, on whole lists of tokens.
@@ -161,9 +167,9 @@ ordered_json random_step(Rng& random) {
     return all[random.next() % all.size()];
   };
   return pick(
-      {kByteFallback, kByteFallback, kFuse, test::byte_level(), metaspace("always"),
-       metaspace("never"), replace("\u2581", " "), replace("aa", "b"), replace("ab", ""),
-       strip(" ", 1, 0),
+      {kByteFallback, kByteFallback, kFuse, test::byte_level(), metaspace_decoder("always"),
+       metaspace_decoder("never"), replace_step("\u2581", " "), replace_step("aa", "b"),
+       replace_step("ab", ""), strip(" ", 1, 0),
        strip("a", static_cast<int>(random.next() % 3), static_cast<int>(random.next() % 3))});
 }
 
@@ -184,7 +190,7 @@ TEST(Decoder, StreamedPiecesMakeUpWhatTheStepsMakeOfAllTokens) {
       for (size_t count = 1 + random.next() % 4; count > 0; --count)
         steps.push_back(random_step(random));
     }
-    const Decoder decoder = must_make(sequence(steps));
+    const Decoder decoder = must_make_decoder(sequence(steps));
     for (int text = 0; text < 2; ++text) {
       Tokens tokens;
       for (size_t count = random.next() % 12; count > 0; --count)
@@ -211,13 +217,14 @@ TEST(Decoder, WhatIsNotKnownStopsWithItsName) {
             "decoder CTC is not supported by this version");
   EXPECT_EQ(refusal(nullptr), "decoder: none is not supported by this version");
   EXPECT_NE(refusal({{"type", "Fuse"}, {"by", 1}}), "accepted");
-  EXPECT_NE(refusal(replace("", "a")), "accepted");
+  EXPECT_NE(refusal(replace_step("", "a")), "accepted");
   EXPECT_NE(refusal(strip("ab", 1, 0)), "accepted");
   EXPECT_NE(refusal(strip(" ", -1, 0)), "accepted");
   EXPECT_NE(refusal(strip(" ", 5000, 0)), "accepted");
-  EXPECT_NE(refusal(metaspace("sometimes")), "accepted");
-  EXPECT_NE(refusal(replace("a", std::string(65, 'a'))), "accepted");
-  EXPECT_NE(refusal(sequence({replace("a", "aaaaaaaaa"), replace("a", "aaaaaaaaa")})), "accepted");
+  EXPECT_NE(refusal(metaspace_decoder("sometimes")), "accepted");
+  EXPECT_NE(refusal(replace_step("a", std::string(65, 'a'))), "accepted");
+  EXPECT_NE(refusal(sequence({replace_step("a", "aaaaaaaaa"), replace_step("a", "aaaaaaaaa")})),
+            "accepted");
   EXPECT_NE(refusal(sequence(std::vector<ordered_json>(33, kFuse))), "accepted");
 }
 

@@ -9,7 +9,7 @@
 namespace smoe {
 namespace {
 
-std::string refusal(const nlohmann::ordered_json& description) {
+std::string normalizer_refusal(const nlohmann::ordered_json& description) {
   const auto normalizer = Normalizer::from_json(test::to_json(description));
   return normalizer ? "accepted" : normalizer.error().message;
 }
@@ -74,8 +74,8 @@ TEST(Normalizer, EachStepDoesWhatItsNameSays) {
 }
 
 TEST(Normalizer, StepsThatWouldFillTheMemoryAreRefused) {
-  EXPECT_NE(refusal(replace("String", "a", std::string(65, 'a'))), "accepted");
-  EXPECT_NE(refusal({{"type", "Prepend"}, {"prepend", ""}}), "accepted");
+  EXPECT_NE(normalizer_refusal(replace("String", "a", std::string(65, 'a'))), "accepted");
+  EXPECT_NE(normalizer_refusal({{"type", "Prepend"}, {"prepend", ""}}), "accepted");
   std::vector<nlohmann::ordered_json> steps(8, replace("String", "a", "aaaaaaaa"));
   EXPECT_EQ(normal({{"type", "Sequence"}, {"normalizers", steps}}, std::string(100, 'a')),
             "<normalizer: makes text more than 64 times as long>");
@@ -115,15 +115,15 @@ TEST(Normalizer, WhatReplacesSeveralCharactersDoesNotBeginTheOriginal) {
 
 // Trap 1.
 TEST(Normalizer, AStepThatIsNotKnownStopsWithItsName) {
-  EXPECT_EQ(refusal({{"type", "Precompiled"}}),
+  EXPECT_EQ(normalizer_refusal({{"type", "Precompiled"}}),
             "normalizer Precompiled is not supported by this version");
-  EXPECT_EQ(
-      refusal({{"type", "Sequence"}, {"normalizers", {{{"type", "NFC"}}, {{"type", "Nmt"}}}}}),
-      "normalizer Nmt is not supported by this version");
-  EXPECT_EQ(refusal({{"type", "NFC"}, {"form", 2}}),
+  EXPECT_EQ(normalizer_refusal(
+                {{"type", "Sequence"}, {"normalizers", {{{"type", "NFC"}}, {{"type", "Nmt"}}}}}),
+            "normalizer Nmt is not supported by this version");
+  EXPECT_EQ(normalizer_refusal({{"type", "NFC"}, {"form", 2}}),
             "normalizer NFC: field \"form\" is not supported by this version");
-  EXPECT_NE(refusal({{"kind", "NFC"}}), "accepted");
-  EXPECT_NE(refusal(nlohmann::ordered_json::array()), "accepted");
+  EXPECT_NE(normalizer_refusal({{"kind", "NFC"}}), "accepted");
+  EXPECT_NE(normalizer_refusal(nlohmann::ordered_json::array()), "accepted");
 }
 
 }  // namespace

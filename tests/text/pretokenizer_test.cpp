@@ -19,7 +19,7 @@ ordered_json split(const std::string& regex, const std::string& behavior, bool i
           {"invert", invert}};
 }
 
-std::vector<std::string> pieces(const ordered_json& description, const std::string& text) {
+std::vector<std::string> split_pieces(const ordered_json& description, const std::string& text) {
   const auto pretokenizer = Pretokenizer::from_json(test::to_json(description));
   if (!pretokenizer) return {"<" + pretokenizer.error().message + ">"};
   const auto split = pretokenizer->split(text);
@@ -30,27 +30,28 @@ std::vector<std::string> pieces(const ordered_json& description, const std::stri
   return result;
 }
 
-std::string refusal(const ordered_json& description) {
+std::string pretokenizer_refusal(const ordered_json& description) {
   const auto pretokenizer = Pretokenizer::from_json(test::to_json(description));
   return pretokenizer ? "accepted" : pretokenizer.error().message;
 }
 
 TEST(Pretokenizer, EachBehaviorTreatsMatchesAsItsNameSays) {
   const std::string text = "the-final--countdown-";
-  EXPECT_THAT(pieces(split("-", "Removed"), text), ElementsAre("the", "final", "countdown"));
-  EXPECT_THAT(pieces(split("-", "Isolated"), text),
+  EXPECT_THAT(split_pieces(split("-", "Removed"), text), ElementsAre("the", "final", "countdown"));
+  EXPECT_THAT(split_pieces(split("-", "Isolated"), text),
               ElementsAre("the", "-", "final", "-", "-", "countdown", "-"));
-  EXPECT_THAT(pieces(split("-", "MergedWithPrevious"), text),
+  EXPECT_THAT(split_pieces(split("-", "MergedWithPrevious"), text),
               ElementsAre("the-", "final-", "-", "countdown-"));
-  EXPECT_THAT(pieces(split("-", "MergedWithNext"), text),
+  EXPECT_THAT(split_pieces(split("-", "MergedWithNext"), text),
               ElementsAre("the", "-final", "-", "-countdown", "-"));
-  EXPECT_THAT(pieces(split("-", "Contiguous"), text),
+  EXPECT_THAT(split_pieces(split("-", "Contiguous"), text),
               ElementsAre("the", "-", "final", "--", "countdown", "-"));
 }
 
 TEST(Pretokenizer, AnInvertedSplitTakesTheTextBetweenMatches) {
-  EXPECT_THAT(pieces(split("[a-z]+", "Removed", true), "one, two"), ElementsAre("one", "two"));
-  EXPECT_THAT(pieces(split("[a-z]+", "MergedWithPrevious", true), "one, two"),
+  EXPECT_THAT(split_pieces(split("[a-z]+", "Removed", true), "one, two"),
+              ElementsAre("one", "two"));
+  EXPECT_THAT(split_pieces(split("[a-z]+", "MergedWithPrevious", true), "one, two"),
               ElementsAre("one, ", "two"));
 }
 
@@ -59,16 +60,16 @@ TEST(Pretokenizer, ALiteralPatternIsNoExpression) {
                                 {"pattern", {{"String", "."}}},
                                 {"behavior", "Removed"},
                                 {"invert", false}};
-  EXPECT_THAT(pieces(literal, "a.b"), ElementsAre("a", "b"));
+  EXPECT_THAT(split_pieces(literal, "a.b"), ElementsAre("a", "b"));
 }
 
 TEST(Pretokenizer, ByteLevelWritesBytesAsLetters) {
-  EXPECT_THAT(pieces(test::byte_level(), "a \u00e9"), ElementsAre("a\u0120\u00c3\u00a9"));
-  EXPECT_THAT(pieces(test::byte_level(true), "a"), ElementsAre("\u0120a"));
-  EXPECT_THAT(pieces(test::byte_level(true), " a"), ElementsAre("\u0120a"));
-  EXPECT_THAT(pieces(test::byte_level(false, true), "It's 12 o'clock"),
+  EXPECT_THAT(split_pieces(test::byte_level(), "a \u00e9"), ElementsAre("a\u0120\u00c3\u00a9"));
+  EXPECT_THAT(split_pieces(test::byte_level(true), "a"), ElementsAre("\u0120a"));
+  EXPECT_THAT(split_pieces(test::byte_level(true), " a"), ElementsAre("\u0120a"));
+  EXPECT_THAT(split_pieces(test::byte_level(false, true), "It's 12 o'clock"),
               ElementsAre("It", "'s", "\u012012", "\u0120o", "'", "clock"));
-  EXPECT_THAT(pieces(test::byte_level(true), ""), ElementsAre());
+  EXPECT_THAT(split_pieces(test::byte_level(true), ""), ElementsAre());
 }
 
 TEST(Pretokenizer, StepsOfASequenceCutWhatTheOnesBeforeLeft) {
@@ -76,7 +77,7 @@ TEST(Pretokenizer, StepsOfASequenceCutWhatTheOnesBeforeLeft) {
       {"type", "Sequence"},
       {"pretokenizers",
        {split("\\p{N}", "Isolated"), split("\\s+", "Removed"), test::byte_level(true)}}};
-  EXPECT_THAT(pieces(sequence, "a 12"), ElementsAre("\u0120a", "\u01201", "\u01202"));
+  EXPECT_THAT(split_pieces(sequence, "a 12"), ElementsAre("\u0120a", "\u01201", "\u01202"));
 }
 
 ordered_json metaspace(const std::string& scheme, bool split) {
@@ -87,65 +88,67 @@ ordered_json metaspace(const std::string& scheme, bool split) {
 }
 
 TEST(Pretokenizer, MetaspaceWritesSpacesVisiblyAndCutsBeforeThem) {
-  EXPECT_THAT(pieces(metaspace("always", true), "a  b"),
+  EXPECT_THAT(split_pieces(metaspace("always", true), "a  b"),
               ElementsAre("\u2581a", "\u2581", "\u2581b"));
-  EXPECT_THAT(pieces(metaspace("always", true), " a"), ElementsAre("\u2581a"));
-  EXPECT_THAT(pieces(metaspace("never", false), "a b"), ElementsAre("a\u2581b"));
+  EXPECT_THAT(split_pieces(metaspace("always", true), " a"), ElementsAre("\u2581a"));
+  EXPECT_THAT(split_pieces(metaspace("never", false), "a b"), ElementsAre("a\u2581b"));
   const ordered_json sequence = {
       {"type", "Sequence"}, {"pretokenizers", {split("-", "Removed"), metaspace("first", true)}}};
-  EXPECT_THAT(pieces(sequence, "a-b c"), ElementsAre("\u2581a", "b", "\u2581c"));
-  EXPECT_THAT(pieces(sequence, "-b"), ElementsAre("b"));
+  EXPECT_THAT(split_pieces(sequence, "a-b c"), ElementsAre("\u2581a", "b", "\u2581c"));
+  EXPECT_THAT(split_pieces(sequence, "-b"), ElementsAre("b"));
 }
 
 TEST(Pretokenizer, DigitsAndPunctuationAreCutAsTheirStepsSay) {
-  EXPECT_THAT(pieces({{"type", "Digits"}, {"individual_digits", false}}, "a12\u0663b"),
+  EXPECT_THAT(split_pieces({{"type", "Digits"}, {"individual_digits", false}}, "a12\u0663b"),
               ElementsAre("a", "12\u0663", "b"));
-  EXPECT_THAT(pieces({{"type", "Digits"}, {"individual_digits", true}}, "a12"),
+  EXPECT_THAT(split_pieces({{"type", "Digits"}, {"individual_digits", true}}, "a12"),
               ElementsAre("a", "1", "2"));
-  EXPECT_THAT(pieces({{"type", "Punctuation"}}, "a+b."), ElementsAre("a", "+", "b", "."));
-  EXPECT_THAT(pieces({{"type", "Punctuation"}, {"behavior", "Contiguous"}}, "a..b"),
+  EXPECT_THAT(split_pieces({{"type", "Punctuation"}}, "a+b."), ElementsAre("a", "+", "b", "."));
+  EXPECT_THAT(split_pieces({{"type", "Punctuation"}, {"behavior", "Contiguous"}}, "a..b"),
               ElementsAre("a", "..", "b"));
 }
 
 TEST(Pretokenizer, NoneLeavesTheTextInOnePiece) {
-  EXPECT_THAT(pieces(nullptr, "one two"), ElementsAre("one two"));
+  EXPECT_THAT(split_pieces(nullptr, "one two"), ElementsAre("one two"));
 }
 
 // Trap 1.
 TEST(Pretokenizer, AStepThatIsNotKnownStopsWithItsName) {
-  EXPECT_EQ(refusal({{"type", "UnicodeScripts"}}),
+  EXPECT_EQ(pretokenizer_refusal({{"type", "UnicodeScripts"}}),
             "pre_tokenizer UnicodeScripts is not supported by this version");
-  EXPECT_EQ(refusal({{"type", "Sequence"}, {"pretokenizers", {{{"type", "Whitespace"}}}}}),
-            "pre_tokenizer Whitespace is not supported by this version");
-  EXPECT_EQ(refusal(split("a", "Dropped")),
+  EXPECT_EQ(
+      pretokenizer_refusal({{"type", "Sequence"}, {"pretokenizers", {{{"type", "Whitespace"}}}}}),
+      "pre_tokenizer Whitespace is not supported by this version");
+  EXPECT_EQ(pretokenizer_refusal(split("a", "Dropped")),
             "pre_tokenizer Split: behavior \"Dropped\" is not supported by this version");
-  EXPECT_THAT(refusal(split("\\X", "Isolated")),
+  EXPECT_THAT(pretokenizer_refusal(split("\\X", "Isolated")),
               HasSubstr("pre_tokenizer Split: regular expression"));
   ordered_json strange = test::byte_level();
   strange["mode"] = "utf-16";
-  EXPECT_EQ(refusal(strange),
+  EXPECT_EQ(pretokenizer_refusal(strange),
             "pre_tokenizer ByteLevel: field \"mode\" is not supported by this version");
 }
 
 TEST(Pretokenizer, DescriptionsThatLackAFieldOrHaveAWrongOneAreCorrupt) {
   ordered_json step = split("a", "Isolated");
   step["invert"] = "no";
-  EXPECT_THAT(refusal(step), HasSubstr("\"invert\" should be true or false"));
+  EXPECT_THAT(pretokenizer_refusal(step), HasSubstr("\"invert\" should be true or false"));
   step = split("a", "Isolated");
   step["pattern"] = "a";
-  EXPECT_THAT(refusal(step), HasSubstr("\"pattern\" should be"));
+  EXPECT_THAT(pretokenizer_refusal(step), HasSubstr("\"pattern\" should be"));
   step["pattern"] = {{"Regex", "a"}, {"String", "a"}};
-  EXPECT_THAT(refusal(step), HasSubstr("\"pattern\" should be"));
-  EXPECT_THAT(refusal({{"type", "Sequence"}}), HasSubstr("\"pretokenizers\" should be"));
+  EXPECT_THAT(pretokenizer_refusal(step), HasSubstr("\"pattern\" should be"));
+  EXPECT_THAT(pretokenizer_refusal({{"type", "Sequence"}}),
+              HasSubstr("\"pretokenizers\" should be"));
 }
 
 TEST(Pretokenizer, StepsThatWouldMultiplyTheWorkAreRefused) {
   const ordered_json twice = {{"type", "Sequence"},
                               {"pretokenizers", {test::byte_level(), test::byte_level()}}};
-  EXPECT_THAT(refusal(twice), HasSubstr("twice"));
+  EXPECT_THAT(pretokenizer_refusal(twice), HasSubstr("twice"));
   ordered_json many = {{"type", "Sequence"}, {"pretokenizers", ordered_json::array()}};
   for (int step = 0; step < 40; ++step) many["pretokenizers"].push_back(split("a", "Isolated"));
-  EXPECT_THAT(refusal(many), HasSubstr("more than 32 steps"));
+  EXPECT_THAT(pretokenizer_refusal(many), HasSubstr("more than 32 steps"));
 }
 
 }  // namespace

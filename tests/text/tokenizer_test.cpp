@@ -23,8 +23,8 @@ using test::refusal;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<uint32_t> ids(const Tokenizer& tokenizer, std::string_view text,
-                          Tokenizer::Encode options = {}) {
+std::vector<uint32_t> tokenizer_ids(const Tokenizer& tokenizer, std::string_view text,
+                                    Tokenizer::Encode options = {}) {
   const auto tokens = tokenizer.encode(text, options);
   EXPECT_TRUE(tokens) << tokens.error().message;
   return tokens ? numbers(*tokens) : std::vector<uint32_t>();
@@ -62,38 +62,38 @@ TEST(Tokenizer, TextThatIsNoUtf8IsRefusedWithItsByteOffset) {
 TEST(Tokenizer, SpecialTokensInTextAreTextUnlessTheyAreParsed) {
   const Tokenizer tokenizer = must_parse(
       with_added({added_token(256, "<s>"), added_token(257, "<t>", {{"special", false}})}));
-  EXPECT_THAT(ids(tokenizer, "a<s>b<t>"), ElementsAre('a', 256, 'b', 257));
-  EXPECT_THAT(ids(tokenizer, "a<s>b<t>", {.parse_special = false}),
+  EXPECT_THAT(tokenizer_ids(tokenizer, "a<s>b<t>"), ElementsAre('a', 256, 'b', 257));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "a<s>b<t>", {.parse_special = false}),
               ElementsAre('a', '<', 's', '>', 'b', 257));
 }
 
 TEST(Tokenizer, TheLeftmostThenTheLongestAddedTokenIsFound) {
   const Tokenizer tokenizer = must_parse(
       with_added({added_token(256, "<s"), added_token(257, "<s>>"), added_token(258, "s>>")}));
-  EXPECT_THAT(ids(tokenizer, "<s>>"), ElementsAre(257));
-  EXPECT_THAT(ids(tokenizer, "<s>x"), ElementsAre(256, '>', 'x'));
-  EXPECT_THAT(ids(tokenizer, "s>><"), ElementsAre(258, '<'));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "<s>>"), ElementsAre(257));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "<s>x"), ElementsAre(256, '>', 'x'));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "s>><"), ElementsAre(258, '<'));
 }
 
 TEST(Tokenizer, AddedTokensTakeWhiteSpaceAlongWhenTheySaySo) {
   const Tokenizer tokenizer = must_parse(with_added(
       {added_token(256, "<l>", {{"lstrip", true}}), added_token(257, "<r>", {{"rstrip", true}})}));
-  EXPECT_THAT(ids(tokenizer, "a \t\u3000<l> b"), ElementsAre('a', 256, ' ', 'b'));
-  EXPECT_THAT(ids(tokenizer,
-                  "a <r> \n\u00a0"
-                  "b"),
+  EXPECT_THAT(tokenizer_ids(tokenizer, "a \t\u3000<l> b"), ElementsAre('a', 256, ' ', 'b'));
+  EXPECT_THAT(tokenizer_ids(tokenizer,
+                            "a <r> \n\u00a0"
+                            "b"),
               ElementsAre('a', ' ', 257, 'b'));
-  EXPECT_THAT(ids(tokenizer, "<r>  <l>"), ElementsAre(257, 256));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "<r>  <l>"), ElementsAre(257, 256));
 }
 
 TEST(Tokenizer, ASingleWordIsFoundOnlyWhereNoWordTouchesIt) {
   const Tokenizer tokenizer =
       must_parse(with_added({added_token(256, "word", {{"single_word", true}})}));
-  EXPECT_THAT(ids(tokenizer, "word"), ElementsAre(256));
-  EXPECT_THAT(ids(tokenizer, "-word."), ElementsAre('-', 256, '.'));
-  EXPECT_THAT(ids(tokenizer, "words"), ElementsAre('w', 'o', 'r', 'd', 's'));
-  EXPECT_THAT(ids(tokenizer, "_word"), ElementsAre('_', 'w', 'o', 'r', 'd'));
-  EXPECT_THAT(ids(tokenizer, "\u00e9word"), ElementsAre(0xc3, 0xa9, 'w', 'o', 'r', 'd'));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "word"), ElementsAre(256));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "-word."), ElementsAre('-', 256, '.'));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "words"), ElementsAre('w', 'o', 'r', 'd', 's'));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "_word"), ElementsAre('_', 'w', 'o', 'r', 'd'));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "\u00e9word"), ElementsAre(0xc3, 0xa9, 'w', 'o', 'r', 'd'));
 }
 
 TEST(Tokenizer, NormalisedTokensAreLookedForInNormalisedText) {
@@ -101,10 +101,10 @@ TEST(Tokenizer, NormalisedTokensAreLookedForInNormalisedText) {
       {added_token(256, "e\u0301!", {{"normalized", true}}), added_token(257, "o\u0301!")});
   description["normalizer"] = {{"type", "NFC"}};
   const Tokenizer tokenizer = must_parse(description);
-  EXPECT_THAT(ids(tokenizer, "\u00e9!"), ElementsAre(256));
-  EXPECT_THAT(ids(tokenizer, "e\u0301!"), ElementsAre(256));
-  EXPECT_THAT(ids(tokenizer, "o\u0301!"), ElementsAre(257));
-  EXPECT_THAT(ids(tokenizer, "\u00f3!"), ElementsAre(0xc3, 0xb3, '!'));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "\u00e9!"), ElementsAre(256));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "e\u0301!"), ElementsAre(256));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "o\u0301!"), ElementsAre(257));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "\u00f3!"), ElementsAre(0xc3, 0xb3, '!'));
 }
 
 TEST(Tokenizer, TheTemplateSurroundsTextWhenSpecialTokensAreAskedFor) {
@@ -122,9 +122,10 @@ TEST(Tokenizer, TheTemplateSurroundsTextWhenSpecialTokensAreAskedFor) {
   description["post_processor"] = {{"type", "Sequence"},
                                    {"processors", {test::byte_level(), processor}}};
   const Tokenizer tokenizer = must_parse(description);
-  EXPECT_THAT(ids(tokenizer, "a", {.add_special = true}), ElementsAre(256, 'a', 257, 257));
-  EXPECT_THAT(ids(tokenizer, "", {.add_special = true}), ElementsAre(256, 257, 257));
-  EXPECT_THAT(ids(tokenizer, "a"), ElementsAre('a'));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "a", {.add_special = true}),
+              ElementsAre(256, 'a', 257, 257));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "", {.add_special = true}), ElementsAre(256, 257, 257));
+  EXPECT_THAT(tokenizer_ids(tokenizer, "a"), ElementsAre('a'));
 
   description["post_processor"] = processor;
   description["post_processor"]["single"] = {one, two};
@@ -135,7 +136,7 @@ TEST(Tokenizer, TheTemplateSurroundsTextWhenSpecialTokensAreAskedFor) {
   description["post_processor"]["special_tokens"] = ordered_json::object();
   EXPECT_EQ(refusal(description), "");
   description["post_processor"]["single"] = {one, text};
-  EXPECT_THAT(refusal(description), HasSubstr("no ids for \"<s>\""));
+  EXPECT_THAT(refusal(description), HasSubstr("no tokenizer_ids for \"<s>\""));
   description["post_processor"]["special_tokens"] = {{"<s>", {{"id", "<s>"}, {"ids", {9999}}}}};
   EXPECT_THAT(refusal(description), HasSubstr("an id that is no token"));
 }
@@ -150,8 +151,8 @@ TEST(Tokenizer, AChangedSplitExpressionChangesTheSplit) {
       description["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"].get_ref<std::string&>();
   regex = "Onc|" + regex;
   const Tokenizer after = must_parse(description);
-  EXPECT_EQ(ids(before, "the cat"), ids(after, "the cat"));
-  EXPECT_NE(ids(before, "Onceupon"), ids(after, "Onceupon"));
+  EXPECT_EQ(tokenizer_ids(before, "the cat"), tokenizer_ids(after, "the cat"));
+  EXPECT_NE(tokenizer_ids(before, "Onceupon"), tokenizer_ids(after, "Onceupon"));
   EXPECT_EQ(after.decode(*after.encode("Onceupon"), false), "Onceupon");
 }
 
@@ -239,7 +240,7 @@ TEST(Tokenizer, ManyThreadsMayUseOneTokenizer) {
   const auto tokenizer = Tokenizer::load(SMOE_SOURCE_DIR "/models/tales");
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
   const std::string text = "Once upon a time, there was a caf\u00e9 with 12 cats.<|im_end|>\n";
-  const auto expected = ids(*tokenizer, text);
+  const auto expected = tokenizer_ids(*tokenizer, text);
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
   for (int thread = 0; thread < 4; ++thread)

@@ -16,11 +16,11 @@ using nlohmann::ordered_json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Result<Unigram> make(const ordered_json& model) {
+Result<Unigram> make_unigram(const ordered_json& model) {
   return Unigram::from_json(test::to_json(model), model["vocab"].dump());
 }
 
-ordered_json small_model() {
+ordered_json small_unigram() {
   return {
       {"type", "Unigram"},
       {"unk_id", 0},
@@ -29,8 +29,8 @@ ordered_json small_model() {
            {{"<unk>", 0.0}, {"a", -1.0}, {"b", -1.0}, {"ab", -1.5}, {"abc", -9.0}, {"c", -2.0}})}};
 }
 
-std::vector<uint32_t> ids(const ordered_json& model, std::string_view text) {
-  const auto unigram = make(model);
+std::vector<uint32_t> unigram_ids(const ordered_json& model, std::string_view text) {
+  const auto unigram = make_unigram(model);
   if (!unigram) throw std::runtime_error(unigram.error().message);
   std::vector<TokenId> tokens;
   const Status status = unigram->encode(text, tokens);
@@ -38,23 +38,23 @@ std::vector<uint32_t> ids(const ordered_json& model, std::string_view text) {
   return test::numbers(tokens);
 }
 
-std::string refusal(const ordered_json& model) {
-  const auto unigram = make(model);
+std::string unigram_refusal(const ordered_json& model) {
+  const auto unigram = make_unigram(model);
   return unigram ? "accepted" : unigram.error().message;
 }
 
 TEST(Unigram, TakesTheMostProbableTokensNotTheLongest) {
-  EXPECT_THAT(ids(small_model(), "ab"), ElementsAre(3));
-  EXPECT_THAT(ids(small_model(), "abc"), ElementsAre(3, 5));
-  EXPECT_THAT(ids(small_model(), ""), ElementsAre());
+  EXPECT_THAT(unigram_ids(small_unigram(), "ab"), ElementsAre(3));
+  EXPECT_THAT(unigram_ids(small_unigram(), "abc"), ElementsAre(3, 5));
+  EXPECT_THAT(unigram_ids(small_unigram(), ""), ElementsAre());
 }
 
 TEST(Unigram, NeighboursWithoutATokenBecomeOneUnknownOne) {
-  EXPECT_THAT(ids(small_model(), "axyb"), ElementsAre(1, 0, 2));
-  ordered_json model = small_model();
+  EXPECT_THAT(unigram_ids(small_unigram(), "axyb"), ElementsAre(1, 0, 2));
+  ordered_json model = small_unigram();
   model["unk_id"] = nullptr;
   std::vector<TokenId> tokens;
-  const auto unigram = make(model);
+  const auto unigram = make_unigram(model);
   ASSERT_TRUE(unigram);
   const Status status = unigram->encode("ax", tokens);
   ASSERT_FALSE(status);
@@ -63,12 +63,12 @@ TEST(Unigram, NeighboursWithoutATokenBecomeOneUnknownOne) {
 }
 
 TEST(Unigram, CharactersWithoutATokenFallBackToTheirBytes) {
-  ordered_json model = small_model();
+  ordered_json model = small_unigram();
   model["byte_fallback"] = true;
   model["vocab"].push_back(ordered_json::array({"<0xC3>", -3.0}));
   model["vocab"].push_back(ordered_json::array({"<0xA9>", -3.0}));
-  EXPECT_THAT(ids(model, "a\u00e9"), ElementsAre(1, 6, 7));
-  EXPECT_THAT(ids(model, "a\u00e8"), ElementsAre(1, 0));
+  EXPECT_THAT(unigram_ids(model, "a\u00e9"), ElementsAre(1, 6, 7));
+  EXPECT_THAT(unigram_ids(model, "a\u00e8"), ElementsAre(1, 0));
 }
 
 // The best score of all ways to cut the text, by trying them.
@@ -101,7 +101,7 @@ TEST(Unigram, NoOtherWayToCutATextIsMoreProbable) {
       text += static_cast<char>('a' + static_cast<int>(random.next() % 3));
     double score = 0.0;
     std::string joined;
-    for (const uint32_t id : ids(model, text)) {
+    for (const uint32_t id : unigram_ids(model, text)) {
       score += model["vocab"][id][1].get<double>();
       joined += model["vocab"][id][0].get<std::string>();
     }
@@ -112,9 +112,9 @@ TEST(Unigram, NoOtherWayToCutATextIsMoreProbable) {
 
 TEST(Unigram, AVocabularyThatContradictsItselfIsRefused) {
   const auto with = [](const std::string& field, const ordered_json& value) {
-    ordered_json model = small_model();
+    ordered_json model = small_unigram();
     model[field] = value;
-    return refusal(model);
+    return unigram_refusal(model);
   };
   EXPECT_THAT(with("unk_id", 6), HasSubstr("\"unk_id\" should be"));
   EXPECT_THAT(with("vocab", ordered_json::array()), HasSubstr("empty"));
@@ -123,9 +123,9 @@ TEST(Unigram, AVocabularyThatContradictsItselfIsRefused) {
               HasSubstr("no score"));
   EXPECT_THAT(with("vocab", ordered_json::array({ordered_json::array({1, 2})})),
               HasSubstr("no pair"));
-  ordered_json twice = small_model();
+  ordered_json twice = small_unigram();
   twice["vocab"].push_back(ordered_json::array({"a", -3.0}));
-  EXPECT_THAT(refusal(twice), HasSubstr("there twice"));
+  EXPECT_THAT(unigram_refusal(twice), HasSubstr("there twice"));
   EXPECT_THAT(with("alpha", 0.1), HasSubstr("\"alpha\""));
 }
 

@@ -81,7 +81,7 @@ Answer round_filter(Call& call) {
   return Value(((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) + 0.0) / unit);
 }
 
-constexpr Routine kFilters[] = {
+constexpr Routine kNumberFilters[] = {
     {"abs", "", abs_filter},
     {"d", "default_value?,boolean?", default_filter},
     {"default", "default_value?,boolean?", default_filter},
@@ -92,6 +92,6 @@ constexpr Routine kFilters[] = {
 
 }  // namespace
 
-std::span<const Routine> number_filters() { return kFilters; }
+std::span<const Routine> number_filters() { return kNumberFilters; }
 
 }  // namespace smoe::jinja

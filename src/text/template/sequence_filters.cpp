@@ -322,7 +322,7 @@ Answer batch_filter(Call& call) {
   return generator(std::move(batches));
 }
 
-constexpr Routine kFilters[] = {
+constexpr Routine kSequenceFilters[] = {
     {"batch", "linecount,fill_with?", batch_filter},
     {"count", "", length_filter},
     {"dictsort", "case_sensitive?,by?,reverse?", dictsort_filter},
@@ -347,6 +347,6 @@ constexpr Routine kFilters[] = {
 
 }  // namespace
 
-std::span<const Routine> sequence_filters() { return kFilters; }
+std::span<const Routine> sequence_filters() { return kSequenceFilters; }
 
 }  // namespace smoe::jinja

@@ -28,13 +28,13 @@ Result<const MarkedText*> optional_text(const Call& call, size_t parameter) {
 }
 
 template <Letters kLetters>
-Answer cased(Call& call) {
+Answer case_method(Call& call) {
   SMOE_DO(call.run().spend_bytes(self_of(call).size()));
   return Value(change_case(self_of(call), kLetters));
 }
 
 template <bool (*kPredicate)(std::string_view)>
-Answer answers(Call& call) {
+Answer answers_of_text(Call& call) {
   SMOE_DO(call.run().spend_bytes(self_of(call).size()));
   return boolean(kPredicate(self_of(call).bytes()));
 }
@@ -312,7 +312,7 @@ constexpr std::string_view kAffixSignature = "affix,start?,end?,/";
 constexpr std::string_view kFindSignature = "sub,start?,end?,/";
 
 constexpr Routine kMethods[] = {
-    {"capitalize", "", cased<Letters::kCapitalized>},
+    {"capitalize", "", case_method<Letters::kCapitalized>},
     {"center", "width,fillchar?,/", center_method},
     {"count", kFindSignature, count_method},
     {"endswith", kAffixSignature, has_affix<true>},
@@ -320,21 +320,21 @@ constexpr Routine kMethods[] = {
     {"find", kFindSignature, find_method<false>},
     {"format", "*", format_method},
     {"index", kFindSignature, index_method<false>},
-    {"isalnum", "", answers<all_alnum>},
-    {"isalpha", "", answers<all_alpha>},
+    {"isalnum", "", answers_of_text<all_alnum>},
+    {"isalpha", "", answers_of_text<all_alpha>},
     {"isascii", "", isascii_method},
-    {"isdecimal", "", answers<all_digits>},
-    {"isdigit", "", answers<all_digits>},
-    {"isidentifier", "", answers<is_python_identifier>},
-    {"islower", "", answers<is_lower>},
-    {"isnumeric", "", answers<all_digits>},
-    {"isprintable", "", answers<all_printable>},
-    {"isspace", "", answers<all_spaces>},
-    {"istitle", "", answers<is_title>},
-    {"isupper", "", answers<is_upper>},
+    {"isdecimal", "", answers_of_text<all_digits>},
+    {"isdigit", "", answers_of_text<all_digits>},
+    {"isidentifier", "", answers_of_text<is_python_identifier>},
+    {"islower", "", answers_of_text<is_lower>},
+    {"isnumeric", "", answers_of_text<all_digits>},
+    {"isprintable", "", answers_of_text<all_printable>},
+    {"isspace", "", answers_of_text<all_spaces>},
+    {"istitle", "", answers_of_text<is_title>},
+    {"isupper", "", answers_of_text<is_upper>},
     {"join", "iterable,/", join_method},
     {"ljust", "width,fillchar?,/", ljust_method},
-    {"lower", "", cased<Letters::kLower>},
+    {"lower", "", case_method<Letters::kLower>},
     {"lstrip", "chars?,/", stripped<Side::kLeft>},
     {"partition", "sep,/", partition_method},
     {"removeprefix", "prefix,/", removeprefix_method},
@@ -350,9 +350,9 @@ constexpr Routine kMethods[] = {
     {"splitlines", "keepends?", splitlines_method},
     {"startswith", kAffixSignature, has_affix<false>},
     {"strip", "chars?,/", stripped<Side::kBoth>},
-    {"swapcase", "", cased<Letters::kSwapped>},
-    {"title", "", cased<Letters::kTitle>},
-    {"upper", "", cased<Letters::kUpper>},
+    {"swapcase", "", case_method<Letters::kSwapped>},
+    {"title", "", case_method<Letters::kTitle>},
+    {"upper", "", case_method<Letters::kUpper>},
     {"zfill", "width,/", zfill_method},
 };
 

@@ -24,7 +24,7 @@ Result<MarkedText> text_of_argument(const Call& call, size_t parameter,
 }
 
 template <Letters kLetters>
-Answer cased(Call& call) {
+Answer case_filter(Call& call) {
   SMOE_TRY(const MarkedText text, text_of_self(call));
   return Value(change_case(text, kLetters));
 }
@@ -227,15 +227,15 @@ Answer fromjson_filter(Call& call) {
   return Value::from_json(*json, text->weakest_origin());
 }
 
-constexpr Routine kFilters[] = {
-    {"capitalize", "", cased<Letters::kCapitalized>},
+constexpr Routine kTextFilters[] = {
+    {"capitalize", "", case_filter<Letters::kCapitalized>},
     {"center", "width?", center_filter},
     {"e", "", escape_filter},
     {"escape", "", escape_filter},
     {"format", "*", format_filter},
     {"fromjson", "", fromjson_filter},
     {"indent", "width?,first?,blank?", indent_filter},
-    {"lower", "", cased<Letters::kLower>},
+    {"lower", "", case_filter<Letters::kLower>},
     {"replace", "old,new,count?", replace_filter},
     {"safe", "", string_filter},
     {"string", "", string_filter},
@@ -243,12 +243,12 @@ constexpr Routine kFilters[] = {
     {"tojson", "ensure_ascii?,indent?,separators?,sort_keys?", tojson_filter},
     {"trim", "chars?", trim_filter},
     {"truncate", "length?,killwords?,end?,leeway?", truncate_filter},
-    {"upper", "", cased<Letters::kUpper>},
+    {"upper", "", case_filter<Letters::kUpper>},
     {"wordcount", "", wordcount_filter},
 };
 
 }  // namespace
 
-std::span<const Routine> text_filters() { return kFilters; }
+std::span<const Routine> text_filters() { return kTextFilters; }
 
 }  // namespace smoe::jinja

@@ -5,19 +5,13 @@
 
 #include "base/check.h"
 #include "base/floats.h"
+#include "base/unaligned.h"
 #include "formats/dequantize.h"
 
 namespace smoe::cpu::portable {
 namespace {
 
 unsigned byte_at(const std::byte* from) { return std::to_integer<unsigned>(*from); }
-
-template <class T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
 
 float half_at(const std::byte* from) { return f16_to_float(load<uint16_t>(from)); }
 

@@ -3,17 +3,11 @@
 #include <cstring>
 
 #include "base/floats.h"
+#include "base/unaligned.h"
 #include "devices/cpu/kernels/portable/portable.h"
 
 namespace smoe::cpu::portable {
 namespace {
-
-template <class T>
-T load(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof(T));
-  return value;
-}
 
 // The weight of one lane at one k, decoded exactly; offsets as in formats/block_format.h.
 float weight_f32(const std::byte* tile, uint32_t k, uint32_t lane) {
