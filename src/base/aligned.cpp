@@ -41,8 +41,9 @@ Result<AlignedBuffer> AlignedBuffer::allocate(size_t bytes) {
   const bool huge = bytes >= kHugePageThreshold;
   const size_t alignment = huge ? kHugePageBytes : kPageBytes;
   const size_t wanted = align_up(bytes, kPageBytes);
-  // mmap only promises 4 KiB: map more, then give back both ends.
-  const size_t reserved = wanted + alignment;
+  // mmap only promises 4 KiB: map more, then give back both ends, but for a page that nobody may
+  // touch: what runs over the end is stopped there.
+  const size_t reserved = wanted + alignment + kPageBytes;
   void* raw = ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED)
     return Error{Code::kNoMemory,
@@ -51,10 +52,16 @@ Result<AlignedBuffer> AlignedBuffer::allocate(size_t bytes) {
   const auto address = reinterpret_cast<uintptr_t>(raw);
   const size_t head = align_up(address, uintptr_t{alignment}) - address;
   if (head > 0) ::munmap(base, head);
-  if (const size_t tail = reserved - head - wanted; tail > 0) ::munmap(base + head + wanted, tail);
   auto* data = base + head;
+  auto* guard = data + wanted;
+  if (::mprotect(guard, kPageBytes, PROT_NONE) != 0) {
+    ::munmap(data, reserved - head);
+    return Error{Code::kNoMemory, "cannot guard " + format_bytes(wanted) + " of memory"};
+  }
+  if (const size_t tail = reserved - head - wanted - kPageBytes; tail > 0)
+    ::munmap(guard + kPageBytes, tail);
   if (huge) ::madvise(data, wanted, MADV_HUGEPAGE);  // a hint: refusal changes speed only
-  return AlignedBuffer(data, wanted, wanted);
+  return AlignedBuffer(data, wanted, wanted + kPageBytes);
 }
 
 }  // namespace smoe

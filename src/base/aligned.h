@@ -15,7 +15,8 @@ class AlignedBuffer {
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
   ~AlignedBuffer();
 
-  // Zeroed, kPageBytes-aligned; `bytes` is rounded up to whole pages. Memory is touched on use.
+  // Zeroed, kPageBytes-aligned; `bytes` is rounded up to whole pages. Memory is touched on use. The
+  // page behind the last one stops the process that reads or writes it.
   // Fails: kNoMemory.
   static Result<AlignedBuffer> allocate(size_t bytes);
 
@@ -29,7 +30,7 @@ class AlignedBuffer {
 
   std::byte* data_ = nullptr;
   size_t size_ = 0;    // usable bytes
-  size_t mapped_ = 0;  // whole pages handed to munmap
+  size_t mapped_ = 0;  // handed to munmap
 };
 
 }  // namespace smoe

@@ -25,6 +25,14 @@ TEST(AlignedBuffer, IsZeroedWholePagesOnAPageBoundary) {
   }
 }
 
+TEST(AlignedBufferDeathTest, StopsWhatRunsOverItsEnd) {
+  auto buffer = AlignedBuffer::allocate(100'000);
+  ASSERT_TRUE(buffer);
+  volatile std::byte* end = buffer->data() + buffer->size();
+  end[-1] = std::byte{1};
+  EXPECT_DEATH(end[0] = std::byte{1}, "");
+}
+
 TEST(AlignedBuffer, OfNoBytesIsEmpty) {
   const auto buffer = AlignedBuffer::allocate(0);
   ASSERT_TRUE(buffer);

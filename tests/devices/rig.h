@@ -56,6 +56,18 @@ inline std::vector<float> random_values(Rng& rng, size_t count, double scale = 1
   return values;
 }
 
+// `bytes` at the end of a buffer, whose next page stops the process: reading on would show.
+struct Ending {
+  std::unique_ptr<Buffer> buffer;
+  uint64_t offset = 0;
+};
+
+inline Ending at_the_end(Device& device, uint64_t bytes) {
+  const uint64_t whole = align_up<uint64_t>(bytes, kPageBytes);
+  const uint64_t offset = (whole - bytes) / 64 * 64;  // vectors of 16 floats stay aligned
+  return {std::make_unique<Buffer>(*device.allocate(whole)), offset};
+}
+
 // Rows on a device. The floats between width and stride are NaN: reading them would show.
 struct DeviceRows {
   std::unique_ptr<Buffer> buffer;
@@ -65,13 +77,14 @@ struct DeviceRows {
 inline DeviceRows make_rows(Device& device, uint32_t count, uint32_t width,
                             std::span<const float> values = {}) {
   const uint32_t stride = align_up(width, 16U);
-  std::vector<float> padded(size_t{count} * stride + 16, kNan);
+  std::vector<float> padded(size_t{count} * stride, kNan);
   for (size_t row = 0; row < count && !values.empty(); ++row)
     std::memcpy(padded.data() + row * stride, values.data() + row * width, width * sizeof(float));
   DeviceRows made;
-  made.buffer = std::make_unique<Buffer>(*device.allocate(padded.size() * sizeof(float)));
-  device.write({made.buffer.get(), 0}, std::as_bytes(std::span(padded)));
-  made.rows = {{made.buffer.get(), 0}, count, width, stride};
+  Ending place = at_the_end(device, padded.size() * sizeof(float));
+  made.buffer = std::move(place.buffer);
+  device.write({made.buffer.get(), place.offset}, std::as_bytes(std::span(padded)));
+  made.rows = {{made.buffer.get(), place.offset}, count, width, stride};
   return made;
 }
 
@@ -205,11 +218,14 @@ inline DeviceMatrix upload(Device& device, const TestMatrix& matrix, uint64_t ga
   const uint64_t bytes = tile_bytes(matrix.format, matrix.cols);
   const uint32_t tiles = ceil_div(matrix.rows, kTileRows);
   DeviceMatrix made;
-  made.buffer = std::make_unique<Buffer>(*device.allocate(tiles * (bytes + gap)));
+  // The last tile has no gap behind it.
+  Ending place = at_the_end(device, tiles * (bytes + gap) - gap);
+  made.buffer = std::move(place.buffer);
   for (uint64_t tile = 0; tile < tiles; ++tile)
-    device.write({made.buffer.get(), tile * (bytes + gap)},
+    device.write({made.buffer.get(), place.offset + tile * (bytes + gap)},
                  {matrix.tiles.data() + tile * bytes, bytes});
-  made.matrix = {{made.buffer.get(), 0}, matrix.format, matrix.rows, matrix.cols, bytes + gap};
+  made.matrix = {
+      {made.buffer.get(), place.offset}, matrix.format, matrix.rows, matrix.cols, bytes + gap};
   return made;
 }
 
