@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import '../support/crypto.js';
 import { Library, memoryStorage } from '../../../web/src/chat/library.js';
 import { asJson, asMarkdown, fileName } from '../../../web/src/chat/export.js';
 import { conversationFrom } from '../../../web/src/chat/stored.js';

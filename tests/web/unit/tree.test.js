@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import '../support/crypto.js';
 import {
   append, kRoot, newConversation, path, pathTo, place, titleOf, update, walk,
 } from '../../../web/src/chat/tree.js';
