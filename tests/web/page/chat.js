@@ -1,35 +1,29 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { answered, answers, ask, playAnswer, scriptAnswers, withPage, words } from '../support/browser.js';
+import { answered, answers, ask, kBrief, kLong, playAnswer, scriptAnswers, withPage, words } from '../support/browser.js';
 
 const kStory = 'Tell me a story about a fox and a king.';
-
-/** Settings under which the demo model answers quickly, and always the same. */
-async function answerBriefly(page, tokens = 24) {
-  await page.evaluate(
-    (max_tokens) =>
-      localStorage.setItem('smoe.preferences', JSON.stringify({ settings: { sampling: { max_tokens, temperature: 0 } } })),
-    tokens,
-  );
-  await page.reload();
-}
 
 export function chatTests(shared) {
   const pageTest = (name, options, run) => test(`Page: ${name}`, () => withPage(shared, options, run));
 
-  pageTest('an answer streams in, and its figures stand below it', {}, async (page) => {
-    await answerBriefly(page, 120);
+  pageTest('an answer streams in, and its figures stand below it', { sampling: { max_tokens: 400, temperature: 0 } }, async (page) => {
+    await page.evaluate(() => {
+      window.lengths = new Set();
+      const note = () => window.lengths.add(document.querySelector('.answer .markdown')?.textContent.length);
+      new MutationObserver(note).observe(document.body, { childList: true, subtree: true, characterData: true });
+    });
     await ask(page, kStory);
-    await page.waitForFunction(() => document.querySelector('.markdown')?.textContent.length > 20);
-    assert.ok(await page.locator('button[aria-label="Stop"]').isVisible(), 'it was shown while it grew');
+    await page.waitForSelector('.answer .markdown');
     await answered(page);
+    const lengths = await page.evaluate(() => window.lengths.size);
+    assert.ok(lengths > 3, `seen in ${lengths} lengths`);
     const stats = await page.locator('.stats').textContent();
     assert.match(stats, /[\d.]+ tok\/sfirst after [\d.]+ s\d+ tokens/);
     assert.match(stats, /\d+ % hits/);
   });
 
-  pageTest('the button and Escape stop an answer, and what came stays', {}, async (page) => {
-    await answerBriefly(page, 900);
+  pageTest('the button and Escape stop an answer, and what came stays', { sampling: kLong }, async (page) => {
     for (const stop of [() => page.click('button[aria-label="Stop"]'), () => page.keyboard.press('Escape')]) {
       await ask(page, kStory);
       await page.waitForFunction(() => [...document.querySelectorAll('.answer .markdown')].at(-1)?.textContent.length > 10);
@@ -42,8 +36,7 @@ export function chatTests(shared) {
     await page.waitForFunction(() => document.querySelector('.requests').textContent.startsWith('0 being answered'));
   });
 
-  pageTest('the next turn carries the ones before it, and the server knows them already', {}, async (page) => {
-    await answerBriefly(page);
+  pageTest('the next turn carries the ones before it, and the server knows them already', { sampling: kBrief }, async (page) => {
     await ask(page, kStory);
     await answered(page);
     const request = page.waitForRequest('**/v1/chat/completions');
@@ -58,8 +51,7 @@ export function chatTests(shared) {
     assert.match(used, /^[1-9][\d,]* of [\d,]+ tokens/);
   });
 
-  pageTest('another answer is another version; both can be walked to', {}, async (page) => {
-    await answerBriefly(page);
+  pageTest('another answer is another version; both can be walked to', { sampling: kBrief }, async (page) => {
     await ask(page, kStory);
     await answered(page);
     const first = await page.locator('.answer .markdown').textContent();

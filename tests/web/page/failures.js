@@ -50,9 +50,7 @@ export function failureTests(shared) {
     await page.waitForSelector('.failure:has-text("does not answer")');
   });
 
-  pageTest('the server\'s own refusals are understood', {}, async (page) => {
-    await page.evaluate(() => localStorage.setItem('smoe.preferences', JSON.stringify({ settings: { sampling: { max_tokens: 1 } } })));
-    await page.reload();
+  pageTest('the server\'s own refusals are understood', { sampling: { max_tokens: 1 } }, async (page) => {
     await ask(page, 'word '.repeat(4000));
     await page.waitForSelector('.failure');
     assert.match(await page.locator('.failure p').textContent(), /\d/);

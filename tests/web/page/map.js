@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { answered, ask, kPhone, withPage } from '../support/browser.js';
+import { answered, ask, kLong, kPhone, withPage } from '../support/browser.js';
 
 /** What the map shows, as a value that can be compared. */
 const look = (page) => page.evaluate(() => document.querySelector('.model-map canvas').toDataURL());
@@ -14,7 +14,7 @@ const legend = (page, label) =>
 export function mapTests(shared) {
   const pageTest = (name, options, run) => test(`Map: ${name}`, () => withPage(shared, options, run));
 
-  pageTest('changes while a model writes, and rests when it does not', {}, async (page) => {
+  pageTest('changes while a model writes, and rests when it does not', { sampling: kLong }, async (page) => {
     await page.waitForSelector('.model-map canvas');
     await page.waitForTimeout(2500);
     const before = await look(page);

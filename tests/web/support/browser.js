@@ -31,10 +31,10 @@ export async function startBrowser() {
 /**
  * Runs a test with a page of its own: nothing is stored yet.
  * @param options as of Browser.newContext; `path` is what is opened; `script` runs before the page's;
- *   `mayFail` lets through what the browser says about requests that the test made fail
+ *   `sampling` are the settings it begins with; `mayFail` lets through what the browser says about requests that the test made fail
  */
 export async function withPage({ browser, url }, options, run) {
-  const { path = '', script, mayFail = false, ...rest } = options;
+  const { path = '', script, sampling, mayFail = false, ...rest } = options;
   const context = await browser.newContext({ viewport: kDesktop, ...rest });
   const findings = [];
   await context.exposeFunction('reportFinding', (text) => findings.push(text));
@@ -43,6 +43,10 @@ export async function withPage({ browser, url }, options, run) {
       window.reportFinding(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`),
     );
   });
+  if (sampling)
+    await context.addInitScript((text) => {
+      localStorage['smoe.preferences'] ??= text;
+    }, JSON.stringify({ settings: { sampling } }));
   if (script) await context.addInitScript(script);
   const page = await context.newPage();
   page.setDefaultTimeout(kWaitMs);
@@ -105,6 +109,11 @@ export async function playAnswer(page, content) {
   await page.evaluate(([chunk]) => (window.scripted.send(chunk), window.scripted.end()), [words(content)]);
   await answered(page);
 }
+
+/** The demo model answers at once, and always the same. */
+export const kBrief = { max_tokens: 24, temperature: 0 };
+/** It rambles until its context is nearly full: an answer that lasts a while. */
+export const kLong = { max_tokens: 900, temperature: 2, top_k: 0, top_p: 1, min_p: 0 };
 
 export async function ask(page, text) {
   await page.fill('#box', text);

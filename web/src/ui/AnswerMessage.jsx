@@ -47,7 +47,7 @@ export const AnswerMessage = memo(function AnswerMessage({ node, siblings, run, 
             )}
           </>
         )}
-        <AnswerStats stats={(run ?? node).stats} />
+        <AnswerStats stats={(run ?? node).stats} model={node.model} />
       </div>
     </article>
   );

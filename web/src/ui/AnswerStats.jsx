@@ -1,11 +1,15 @@
+import { state } from '../app/state.js';
+import { useStore } from '../app/store.js';
 import { bytes, count, duration, percent, rate } from '../format.js';
 import { limitName } from '../map/limits.js';
 
 /** One dim line: how fast the answer came, and what it took. */
-export function AnswerStats({ stats }) {
+export function AnswerStats({ stats, model }) {
+  const isOneOfMany = useStore(state, ({ models }) => models.length > 1);
   if (!stats || !(stats.tokens > 0)) return null;
   const looked = (stats.expertHits ?? 0) + (stats.expertMisses ?? 0);
   const facts = [
+    isOneOfMany && model && [model, 'the model'],
     stats.tokensPerSecond > 0 && [`${rate(stats.tokensPerSecond)} tok/s`, 'tokens a second'],
     stats.firstTokenMs > 0 && [`first after ${duration(stats.firstTokenMs)}`, 'time to the first token'],
     [`${count(stats.tokens)} tokens`, promptFact(stats)],
