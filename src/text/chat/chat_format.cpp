@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "text/chat/message_form.h"
 #include "text/template/chat_template.h"
 
 namespace smoe {
@@ -27,10 +29,17 @@ std::string request_json(std::span<const Message> messages, std::optional<bool> 
 }
 
 Status check_text(std::span<const Message> messages) {
+  // Counted as the user counts: a system text is none of their messages.
+  const auto system_texts = static_cast<size_t>(
+      std::count_if(messages.begin(), messages.end(),
+                    [](const Message& message) { return message.role == "system"; }));
   for (size_t i = 0; i < messages.size(); ++i)
     if (!is_utf8(messages[i].content))
       return Error{Code::kCorrupt,
-                   fmt::format("message {} of the conversation is no UTF-8 text", i + 1)};
+                   messages[i].role == "system"
+                       ? std::string("the system text is no UTF-8 text")
+                       : fmt::format("message {} of the conversation is no UTF-8 text",
+                                     i + 1 - system_texts)};
   return {};
 }
 
@@ -40,6 +49,12 @@ bool has_tools(const Json& variables) {
 }
 
 }  // namespace
+
+ChatFormat::ChatFormat(ChatConfig config, const Tokenizer& tokenizer)
+    : config_(std::move(config)), tokenizer_(&tokenizer) {
+  for (const auto& named : config_.templates)
+    forms_.push_back(find_message_form(named.second, config_.special_tokens));
+}
 
 Result<std::optional<ChatFormat>> ChatFormat::load(const std::filesystem::path& model,
                                                    const Tokenizer& tokenizer) {
@@ -61,8 +76,12 @@ Result<ChatPrompt> ChatFormat::render(const Json& variables, const std::tm& now)
   const ChatTemplate* chosen = config_.find(has_tools(variables));
   if (chosen == nullptr)
     return Error{Code::kUsage, "the model has no chat template for a conversation of this kind"};
+  const auto same = std::find_if(config_.templates.begin(), config_.templates.end(),
+                                 [&](const auto& each) { return &each.second == chosen; });
+  const auto index = static_cast<size_t>(same - config_.templates.begin());
+  SMOE_TRY(const Json shaped, normalized_messages(variables, forms_[index]));
   TemplateVariables values = config_.special_tokens;
-  for (const auto& [name, value] : variables.members()) values.set(name, value, Origin::kVariable);
+  for (const auto& [name, value] : shaped.members()) values.set(name, value, Origin::kVariable);
   RenderOptions options;
   options.now = now;
   auto result = chosen->render(values, options);

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/token.h"
+#include "text/chat/messages.h"
 #include "text/template/chat_config.h"
 #include "text/tokenizer.h"
 
@@ -48,14 +49,16 @@ class ChatFormat {
   Result<ChatPrompt> prompt(std::span<const Message> messages, const ChatOptions& options) const;
 
   // The template with variables of the caller's: a JSON object with messages, tools,
-  // add_generation_prompt and so on. Fails: as prompt(); kCorrupt when it is no object.
+  // add_generation_prompt and so on. Messages may come as clients of any kind send them; the
+  // template gets them in the form that it reads (text/chat/messages.h).
+  // Fails: as prompt() and normalized_messages(); kCorrupt when it is no object.
   Result<ChatPrompt> render(const Json& variables, const std::tm& now) const;
 
  private:
-  ChatFormat(ChatConfig config, const Tokenizer& tokenizer)
-      : config_(std::move(config)), tokenizer_(&tokenizer) {}
+  ChatFormat(ChatConfig config, const Tokenizer& tokenizer);
 
   ChatConfig config_;
+  std::vector<MessageForm> forms_;  // of each template
   const Tokenizer* tokenizer_;
 };
 
