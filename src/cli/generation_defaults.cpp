@@ -28,8 +28,12 @@ constexpr Field kFields[] = {
     {"repetition_penalty", &SamplerOptions::repeat_penalty, 1e-6, 100},
 };
 
-Error bad_value(const fs::path& path, std::string_view key) {
-  return {Code::kCorrupt, fmt::format("{}: {} is no number in its range", path.string(), key)};
+Error bad_value(const fs::path& path, std::string_view key, const Json& value,
+                std::string_view wanted) {
+  std::string shown = value.is_number()   ? std::string(value.number_text())
+                      : value.is_string() ? json_quote(value.as_string()->substr(0, 40))
+                                          : std::string("a value of another kind");
+  return {Code::kCorrupt, fmt::format("{}: {} is {}, not {}", path.string(), key, shown, wanted)};
 }
 
 Status read_fields(const Json& config, const fs::path& path, SamplerOptions& options) {
@@ -38,12 +42,14 @@ Status read_fields(const Json& config, const fs::path& path, SamplerOptions& opt
     if (value == nullptr || value->is_null()) continue;
     const auto number = value->as_double();
     if (!number || !(*number >= field.least && *number <= field.most))
-      return bad_value(path, field.key);
+      return bad_value(path, field.key, *value,
+                       fmt::format("a number from {} to {}", field.least, field.most));
     options.*field.target = static_cast<float>(*number);
   }
   if (const Json* value = config.find("top_k"); value != nullptr && !value->is_null()) {
     const auto number = value->as_uint();
-    if (!number || *number > UINT32_MAX) return bad_value(path, "top_k");
+    if (!number || *number > UINT32_MAX)
+      return bad_value(path, "top_k", *value, "a whole number from 0 on");
     options.top_k = static_cast<uint32_t>(*number);
   }
   // The model's authors want the most likely token.
@@ -56,8 +62,10 @@ Status read_generation_config(const fs::path& path, SamplerOptions& options) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return {};
   SMOE_TRY(const std::string text, read_text_file(path, kMiB));
-  auto config = Json::parse(text);
+  auto config = Json::parse(text, {.max_depth = 512, .unique_keys = false});
   if (!config) return std::move(config).error().in(path.string());
+  if (!config->is_object())
+    return Error{Code::kCorrupt, path.string() + ": is no JSON object with settings"};
   return read_fields(*config, path, options);
 }
 

@@ -53,6 +53,26 @@ TEST_F(StopTokens, LeaveOutATextThatIsNoToken) {
   EXPECT_THAT(*stops({1}), ElementsAre(1));
 }
 
+// Such an id can never be drawn; the log names the file and the id.
+TEST_F(StopTokens, LeaveOutAnIdThatIsBeyondTheTokenizer) {
+  write("generation_config.json", R"({"eos_token_id":[1,99999999]})");
+  testing::internal::CaptureStderr();
+  EXPECT_THAT(*stops({1, 88888888}), ElementsAre(1));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("generation_config.json: eos_token_id 99999999 is no token"));
+  EXPECT_THAT(log, HasSubstr("/config.json: eos_token_id 88888888 is no token"));
+  EXPECT_THAT(log, HasSubstr("a text ends at 1 (\"<|im_start|>\")"));
+}
+
+TEST_F(StopTokens, RefuseAFileThatIsNoObject) {
+  for (const char* text : {"[]", "3", "\"x\"", "null"}) {
+    write("generation_config.json", text);
+    const auto result = stops({});
+    ASSERT_FALSE(result) << text;
+    EXPECT_THAT(result.error().message, HasSubstr("generation_config.json: is no JSON object"));
+  }
+}
+
 TEST_F(StopTokens, RefuseAnIdThatIsNone) {
   for (const char* id : {"-1", "1.5", "\"2\"", "4294967296", "[1,{}]"}) {
     write("generation_config.json", std::string(R"({"eos_token_id":)") + id + "}");
@@ -60,6 +80,8 @@ TEST_F(StopTokens, RefuseAnIdThatIsNone) {
     ASSERT_FALSE(result) << id;
     EXPECT_THAT(result.error().message, HasSubstr("generation_config.json"));
   }
+  write("generation_config.json", R"({"eos_token_id":-1})");
+  EXPECT_THAT(stops({}).error().message, HasSubstr("eos_token_id -1 is no token id"));
 }
 
 }  // namespace
