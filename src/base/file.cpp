@@ -248,12 +248,17 @@ Status replace_file(const fs::path& path, const std::function<Status(File&)>& fi
     SMOE_DO(file.sync());
     SMOE_DO(file.close());
     if (::rename(partial.c_str(), target.c_str()) != 0)
-      return system_error(partial, "rename to " + target.filename().string(), errno);
+      return system_error(partial, "replace", errno);
     return sync_directory(target.parent_path());
   };
   Status status = write();
-  if (!status) ::unlink(partial.c_str());
-  return status;
+  if (status) return status;
+  ::unlink(partial.c_str());
+  // The caller named `path`; what it was written under in the meantime helps nobody.
+  Error error = std::move(status).error();
+  if (error.message.starts_with(partial.string()))
+    error.message.replace(0, partial.string().size(), path.string());
+  return error;
 }
 
 Status replace_file(const fs::path& path, std::string_view content) {

@@ -136,14 +136,19 @@ void Bench::add_difference(const StepStats& steps, const StreamStats& stream, ui
 Outcome bench_command(Context& context) {
   const Settings& settings = context.settings;
   SMOE_TRY(const std::vector<uint64_t> depths, depths_of(settings));
+  if (settings.prompt_tokens == 0 && settings.gen_tokens == 0)
+    return Error{Code::kUsage, "nothing to time: --prompt-tokens and --gen-tokens are both 0"};
   const uint64_t longest = std::max(settings.prompt_tokens, settings.gen_tokens) +
                            *std::max_element(depths.begin(), depths.end());
   SMOE_TRY(const OpenModel model,
            open_model(context, {.positions = static_cast<uint32_t>(longest)}));
   Engine& engine = *model.engine;
   if (longest > engine.context())
-    return Error{Code::kUsage, fmt::format("depth and tokens together are {}, the context holds {}",
-                                           longest, engine.context())};
+    return Error{
+        Code::kUsage,
+        fmt::format("--depth and the tokens to time are {} together, the context holds {}; "
+                    "--ctx makes it longer",
+                    longest, engine.context())};
   SMOE_TRY(Session session, Session::open(engine));
   const CancelOnSignal cancel(context.signals, engine);
 

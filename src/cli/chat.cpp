@@ -8,12 +8,14 @@
 #include <string>
 #include <utility>
 
+#include "base/json.h"
 #include "cli/chat_commands.h"
 #include "cli/commands.h"
 #include "cli/conversation.h"
 #include "cli/flag_table.h"
 #include "cli/flag_value.h"
 #include "cli/generation_defaults.h"
+#include "cli/help.h"
 #include "cli/line_source.h"
 #include "cli/open_model.h"
 #include "cli/run_report.h"
@@ -69,10 +71,11 @@ LineSource::Line Chat::read_message() {
   std::string text = line.text.substr(kFence.size());
   while (!text.ends_with(kFence)) {
     line = lines_->read(kMorePrompt);
-    if (line.event == Event::kInterrupt) return line;
+    if (line.event == Event::kInterrupt || line.event == Event::kTooLong) return line;
     if (line.event == Event::kEnd) return {Event::kLine, std::move(text)};
     if (!text.empty()) text += '\n';
     text += line.text;
+    if (text.size() > conversation_.limit().bytes) return {Event::kTooLong, ""};
   }
   text.resize(text.size() - kFence.size());
   while (text.ends_with('\n')) text.pop_back();
@@ -101,6 +104,7 @@ Outcome Chat::run() {
       if (interrupted()) return Error{Code::kCancelled, "stopped"};
       continue;
     }
+    if (line.event == Event::kTooLong) return conversation_.limit().exceeded("a message");
     interrupted_before_ = false;
     if (line.text.find_first_not_of(" \t\r\n") == std::string::npos) continue;
     lines_->remember(line.text);
@@ -121,7 +125,7 @@ Status Chat::act(const ChatLine& line) {
     case ChatAction::kRetry:
       return answer(std::nullopt);
     case ChatAction::kHelp:
-      note(chat_help());
+      note(chat_help(context_.terminal.columns()));
       return {};
     case ChatAction::kClear:
       conversation_.clear();
@@ -196,7 +200,8 @@ Status Chat::set(std::string_view words) {
       continue;
     if (flag.name == name || (!flag.alias.empty() && flag.alias == name))
       return apply(flag, words.substr(at), fmt::format("/set {}", name), settings_);
-    known += fmt::format("  {:<20} {:<10} {}\n", flag.name, value_text(flag, settings_), flag.help);
+    append_entry(known, fmt::format("{:<20} {:<10}", flag.name, value_text(flag, settings_)),
+                 flag.help, {.indent = 34, .columns = context_.terminal.columns()});
   }
   if (!name.empty())
     return Error{Code::kUsage, fmt::format("/set {}: no such option; /set lists them", name)};
@@ -216,10 +221,13 @@ Outcome chat_command(Context& context) {
                  settings.model +
                      ": has no chat template, so it was not made for conversations; "
                      "smoe run continues texts"};
+  if (settings.system && !is_utf8(*settings.system))
+    return Error{Code::kUsage, "--system is no UTF-8 text"};
   SMOE_TRY(auto stops, stop_tokens(settings.model, model.engine->spec().eos, tokenizer));
   SMOE_TRY(Conversation conversation, Conversation::open(*model.engine, tokenizer, *format));
   conversation.set_system(settings.system.value_or(""));
-  SMOE_TRY(std::unique_ptr<LineSource> lines, LineSource::open(context));
+  SMOE_TRY(std::unique_ptr<LineSource> lines,
+           LineSource::open(context, conversation.limit().bytes));
   if (lines->interactive() && !settings.quiet)
     context.terminal.print_note(fmt::format(
         "{}, context of {} tokens. /help lists the commands, Ctrl-D ends.\n",

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "cli/help.h"
 #include "cli/suggestion.h"
 
 namespace smoe::cli {
@@ -74,17 +75,16 @@ Result<ChatLine> parse_chat_line(std::string_view line) {
   return ChatLine{command->action, std::string(rest)};
 }
 
-std::string chat_help() {
+std::string chat_help(size_t columns) {
+  const EntryShape shape{.indent = 25, .columns = columns};
   std::string text;
   for (const ChatCommand& command : kChatCommands)
-    text += fmt::format("  {:<22} {}\n", fmt::format("{} {}", command.name, command.argument),
-                        command.help);
-  text +=
-      "  \"\"\"                    begins a message of several lines; a line that ends with \"\"\" "
-      "ends it\n"
-      "  Ctrl-C                 stop the answer, or drop the line; twice: end\n"
-      "  Ctrl-G                 write the message in $EDITOR\n"
-      "  Up, Down, Ctrl-R       earlier lines\n";
+    append_entry(text, fmt::format("{} {}", command.name, command.argument), command.help, shape);
+  append_entry(text, "\"\"\"",
+               "begins a message of several lines; a line that ends with \"\"\" ends it", shape);
+  append_entry(text, "Ctrl-C", "stop the answer, or drop the line; twice: end", shape);
+  append_entry(text, "Ctrl-G", "write the message in $EDITOR", shape);
+  append_entry(text, "Up, Down, Ctrl-R", "earlier lines", shape);
   return text;
 }
 

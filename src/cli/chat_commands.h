@@ -1,6 +1,7 @@
 // What a line of smoe chat asks for: a message, or one of the commands that begin with a slash.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,7 +32,7 @@ struct ChatLine {
 // Fails: kUsage for an unknown command, and for one without the argument that it needs.
 Result<ChatLine> parse_chat_line(std::string_view line);
 
-// What /help prints.
-std::string chat_help();
+// What /help prints, in lines of at most `columns`.
+std::string chat_help(size_t columns);
 
 }  // namespace smoe::cli

@@ -47,10 +47,20 @@ Spelled declare(CLI::App& app, const Flag& flag) {
   return spelled;
 }
 
-std::vector<std::string> values_of(const Flag& flag, const Spelled& spelled) {
+// "--top-k needs a value, N"; CLI11 begins its message with the option's name.
+std::string mismatch(const Command& command, std::string_view message) {
+  const std::string_view name = message.substr(0, message.find(':'));
+  for (const Flag& flag : flags())
+    if (takes_value(flag) &&
+        (name == fmt::format("--{}", flag.name) || name == fmt::format("--{}", flag.alias)))
+      return fmt::format("{} needs a value, {} ({})", name, value_name(flag), usage_line(command));
+  return fmt::format("{} ({})", message, usage_line(command));
+}
+
+std::vector<std::string> values_of(const Spelled& spelled) {
   if (spelled.negation != nullptr && spelled.negation->count() > 0) return {"off"};
   if (spelled.option == nullptr || spelled.option->count() == 0) return {};
-  if (!takes_value(flag)) return {"on"};
+  // A switch is "true" to CLI11, and what stands behind its = otherwise.
   return spelled.option->results();
 }
 
@@ -88,13 +98,14 @@ Result<CommandLine> CommandLine::parse(const Command& command,
   } catch (const CLI::CallForHelp&) {
     line.help_ = true;
     return line;
+  } catch (const CLI::ArgumentMismatch& error) {
+    return Error{Code::kUsage, mismatch(command, error.what())};
   } catch (const CLI::ParseError& error) {
     return Error{Code::kUsage, fmt::format("{} ({})", error.what(), usage_line(command))};
   }
   SMOE_DO(check_extras(command, app.remaining()));
 
-  for (size_t i = 0; i < spelled.size(); ++i)
-    line.values_.push_back(values_of(flags()[i], spelled[i]));
+  for (const Spelled& each : spelled) line.values_.push_back(values_of(each));
   for (const CLI::Option* positional : positionals)
     if (positional->count() > 0) line.arguments_.push_back(positional->results().front());
   return line;

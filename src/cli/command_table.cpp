@@ -132,10 +132,12 @@ constexpr std::array<Command, kCommands> kTable{
             "those before it in the same window.",
             kEvalArguments, kEvalExamples},
     Command{CommandId::kLogits, "logits", "Write the logits of a token sequence to a file",
-            "One forward pass over the sequence; for comparing with other implementations.",
+            "One forward pass over the sequence, for comparing with other implementations. Writes "
+            "safetensors: f32 [tokens, vocabulary], named logits.",
             kLogitsArguments, kLogitsExamples},
     Command{CommandId::kTokenize, "tokenize", "Turn text into token ids, or back",
-            "Prints {\"ids\":[...]}. Special tokens written in the text are recognised.",
+            "Prints {\"ids\":[...]}. Special tokens written in the text are recognised. Reads at "
+            "most 32 MiB at once.",
             kTokenizeArguments, kTokenizeExamples},
     Command{CommandId::kChat, "chat", "Talk with a model",
             "Keeps the conversation in its context: only what is new is computed. At a terminal "
@@ -143,8 +145,11 @@ constexpr std::array<Command, kCommands> kTable{
             "a message.",
             kChatArguments, kChatExamples},
     Command{CommandId::kTemplate, "template", "Show the prompt that a chat template makes",
-            "Renders the model's chat template with the given variables.", kTemplateArguments,
-            kTemplateExamples},
+            "Renders the model's chat template with the given variables. Messages may have "
+            "content as text, as null or as parts of text, and the arguments of tool calls as an "
+            "object or as JSON text. What a message, a tool or a name spells out never becomes a "
+            "special token.",
+            kTemplateArguments, kTemplateExamples},
     Command{CommandId::kBench, "bench", "Measure the speed of prompts and of generation",
             "Times prompts (pp) and generation (tg) of random tokens at the chosen depths of "
             "context, and shows where the time goes and how near it is to the speed of memory.",
@@ -155,7 +160,8 @@ constexpr std::array<Command, kCommands> kTable{
             kTraceArguments, kTraceExamples},
     Command{CommandId::kOracle, "oracle", "Show what each eviction policy would make of a trace",
             "Simulates rings of several sizes: the share of demands that each policy finds in the "
-            "ring, that of the best there can be (Belady), and what another GiB would bring.",
+            "ring, that of the best there can be (Belady), and what another GiB would bring. "
+            "--output draws it, as SVG.",
             kOracleArguments, kOracleExamples},
 };
 

@@ -51,7 +51,11 @@ Error Conversation::full(size_t tokens) const {
 
 Result<Conversation::Turn> Conversation::answer(const GenerationOptions& options,
                                                 std::optional<bool> think, Context& context) {
-  SMOE_TRY(const ChatPrompt prompt, format_->prompt(all_messages(), {think, local_time()}));
+  const std::vector<Message> all = all_messages();
+  uint64_t bytes = 0;
+  for (const Message& message : all) bytes += message.content.size() + message.reasoning.size();
+  SMOE_DO(limit_.check("the conversation", bytes));
+  SMOE_TRY(const ChatPrompt prompt, format_->prompt(all, {think, local_time()}));
   if (prompt.tokens.size() >= engine_->context()) return full(prompt.tokens.size());
 
   // The last token is computed again when all are there: its logits are needed.

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "cli/answer_output.h"
+#include "cli/input.h"
 #include "engine/generation.h"
 #include "engine/session.h"
 #include "text/chat/chat_format.h"
@@ -41,6 +42,7 @@ class Conversation {
   void set_system(std::string text) { system_ = std::move(text); }
   const std::string& system() const { return system_; }
   const std::vector<Message>& messages() const { return messages_; }
+  const ContextLimit& limit() const { return limit_; }
 
   // {"messages":[{"role","content","reasoning_content"}]}. Fails: as replace_file; kCorrupt, naming
   // the file and the message that is wrong. After a failure of load() nothing has changed.
@@ -50,7 +52,11 @@ class Conversation {
  private:
   Conversation(Engine& engine, const Tokenizer& tokenizer, const ChatFormat& format,
                Session session)
-      : engine_(&engine), tokenizer_(&tokenizer), format_(&format), session_(std::move(session)) {}
+      : engine_(&engine),
+        tokenizer_(&tokenizer),
+        format_(&format),
+        limit_(context_limit(tokenizer, engine.context())),
+        session_(std::move(session)) {}
   Result<Turn> answer(const GenerationOptions& options, std::optional<bool> think,
                       Context& context);
   std::vector<Message> all_messages() const;
@@ -59,6 +65,7 @@ class Conversation {
   Engine* engine_;
   const Tokenizer* tokenizer_;
   const ChatFormat* format_;
+  ContextLimit limit_;
   Session session_;
   std::string system_;
   std::vector<Message> messages_;  // without the system text

@@ -76,8 +76,7 @@ constexpr std::array kFlags{
          .value = "FILE",
          .commands = set_of(kLogits) | set_of(kTrace) | set_of(kOracle),
          .field = TextField{&Settings::output},
-         .help = "file to write. logits: safetensors, f32 [tokens, vocabulary], named logits; "
-                 "trace: the trace; oracle: a chart, SVG",
+         .help = "file to write",
          .required_by = set_of(kLogits) | set_of(kTrace),
          .reach = Reach::kCommandLine},
     Flag{.name = "hidden",

@@ -93,6 +93,7 @@ struct Reading {
 
   Status set(const ListField& field) const {
     if (value.empty()) return wrong("a text of at least one character");
+    if (!is_utf8(value)) return wrong("a UTF-8 text");
     (settings.*field.member).emplace_back(value);
     return {};
   }

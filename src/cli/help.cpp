@@ -13,20 +13,18 @@
 namespace smoe::cli {
 namespace {
 
-constexpr size_t kColumns = 96;
-constexpr size_t kIndent = 27;  // where the descriptions start
-
-// Appends words, broken into lines that are indented by `indent`; the first line has `column`
+// Appends words, broken into lines that are indented by shape.indent; the first line has as many
 // characters already.
-void append_wrapped(std::string& out, std::string_view text, size_t indent, size_t column) {
+void append_wrapped(std::string& out, std::string_view text, const EntryShape& shape) {
+  size_t column = shape.indent;
   bool first = true;
   while (!text.empty()) {
     const size_t space = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, space);
-    if (!first && column + 1 + word.size() > kColumns) {
+    if (!first && column + 1 + word.size() > shape.columns) {
       out += '\n';
-      out.append(indent, ' ');
-      column = indent;
+      out.append(shape.indent, ' ');
+      column = shape.indent;
     } else if (!first) {
       out += ' ';
       ++column;
@@ -39,24 +37,9 @@ void append_wrapped(std::string& out, std::string_view text, size_t indent, size
   out += '\n';
 }
 
-// "  left side      what it does", the left side on a line of its own when it is too long.
-void append_entry(std::string& out, std::string_view left, std::string_view text) {
-  out += "  ";
-  out += left;
-  size_t column = 2 + left.size();
-  if (column + 2 > kIndent) {
-    out += '\n';
-    column = 0;
-  }
-  out.append(kIndent - column, ' ');
-  append_wrapped(out, text, kIndent, kIndent);
-}
-
 std::string left_side(const Flag& flag) {
-  if (const auto* choice = std::get_if<ChoiceField>(&flag.field))
-    return fmt::format("--{} {}", flag.name, fmt::join(choice->words, "|"));
-  if (flag.value.empty()) return fmt::format("--{}", flag.name);
-  return fmt::format("--{} {}", flag.name, flag.value);
+  const std::string value = value_name(flag);
+  return value.empty() ? fmt::format("--{}", flag.name) : fmt::format("--{} {}", flag.name, value);
 }
 
 std::string description(const Flag& flag) {
@@ -88,6 +71,25 @@ void append_group(std::string& out, Group group, const Command& command) {
 
 }  // namespace
 
+std::string value_name(const Flag& flag) {
+  if (const auto* choice = std::get_if<ChoiceField>(&flag.field))
+    return fmt::format("{}", fmt::join(choice->words, "|"));
+  return std::string(flag.value);
+}
+
+void append_entry(std::string& out, std::string_view left, std::string_view text,
+                  const EntryShape& shape) {
+  out += "  ";
+  out += left;
+  size_t column = 2 + left.size();
+  if (column + 1 > shape.indent) {
+    out += '\n';
+    column = 0;
+  }
+  out.append(shape.indent - column, ' ');
+  append_wrapped(out, text, shape);
+}
+
 std::string usage_line(const Command& command) {
   std::string line = fmt::format("Usage: smoe {}", command.name);
   for (const Argument& argument : command.arguments)
@@ -117,7 +119,7 @@ std::string general_help() {
 
 std::string command_help(const Command& command) {
   std::string out = fmt::format("{}.\n\n{}\n\n", command.purpose, usage_line(command));
-  append_wrapped(out, command.details, 0, 0);
+  append_wrapped(out, command.details, {.indent = 0});
 
   out += "\nArguments:\n";
   for (const Argument& argument : command.arguments)

@@ -25,6 +25,7 @@ class LineEditor {
     kLine,
     kEnd,        // Ctrl-D on an empty line, or the terminal has gone
     kInterrupt,  // Ctrl-C or SIGTERM; what was typed is dropped
+    kTooLong,    // of a pipe: more than a context holds; the rest of the line was not read
   };
   struct Line {
     Event event = Event::kEnd;

@@ -47,13 +47,14 @@ class TerminalLines : public LineSource {
 
 class PipedLines : public LineSource {
  public:
-  explicit PipedLines(Signals& signals) : signals_(signals) {}
+  PipedLines(Signals& signals, uint64_t most_bytes) : signals_(signals), most_bytes_(most_bytes) {}
 
   Line read(std::string_view /*prompt*/) override {
     const Signals::AtOnce at_once(signals_);  // waiting for a pipe leaves nothing half-done
     size_t end = 0;
     while ((end = held_.find('\n', searched_)) == std::string::npos) {
       searched_ = held_.size();
+      if (held_.size() > most_bytes_) return {Event::kTooLong, ""};
       if (!fill()) {
         if (held_.empty()) return {Event::kEnd, ""};
         searched_ = 0;
@@ -81,15 +82,16 @@ class PipedLines : public LineSource {
   }
 
   Signals& signals_;
+  uint64_t most_bytes_;
   std::string held_;
   size_t searched_ = 0;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<LineSource>> LineSource::open(Context& context) {
+Result<std::unique_ptr<LineSource>> LineSource::open(Context& context, uint64_t most_bytes) {
   if (!context.terminal.stdin_is_terminal())
-    return std::unique_ptr<LineSource>(std::make_unique<PipedLines>(context.signals));
+    return std::unique_ptr<LineSource>(std::make_unique<PipedLines>(context.signals, most_bytes));
   SMOE_TRY(auto editor, LineEditor::open({history_file(context.settings), context.settings.editor},
                                          context.signals));
   return std::unique_ptr<LineSource>(

@@ -1,6 +1,7 @@
 // Where the lines of a conversation come from: the terminal, or a pipe.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,7 +18,8 @@ class LineSource {
   using Line = LineEditor::Line;
 
   // Stdin as it is: a terminal gets editing and history, anything else is read line by line.
-  static Result<std::unique_ptr<LineSource>> open(Context& context);
+  // A line of more than `most_bytes` is not read to its end.
+  static Result<std::unique_ptr<LineSource>> open(Context& context, uint64_t most_bytes);
   virtual ~LineSource() = default;
 
   virtual Line read(std::string_view prompt) = 0;

@@ -1,4 +1,7 @@
 // smoe: one binary, one verb. Puts the rooms together.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -59,7 +62,16 @@ ExitStatus report(const Error& error, Terminal& terminal, const Signals& signals
   return status_of(error, signals);
 }
 
+// A stream that the caller closed would be the next file that is opened, a model's or one to write:
+// its place is taken by something that fails every read (of stdin) or write, as a closed one does.
+void occupy_closed_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(descriptor, F_GETFD) < 0)
+      static_cast<void>(::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+}
+
 ExitStatus run(std::span<const std::string> arguments) {
+  occupy_closed_streams();
   Signals signals;
   const Environment environment = process_environment();
   Terminal terminal(environment);

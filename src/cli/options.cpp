@@ -101,7 +101,8 @@ Result<Request> settle_all(const Command& command, const CommandLine& line,
   Request request;
   request.settings.command = command.id;
   request.settings.state_folder = state_path(environment).value_or("").string();
-  request.settings.editor = environment("VISUAL").value_or(environment("EDITOR").value_or(""));
+  request.settings.editor = environment("VISUAL").value_or("");
+  if (request.settings.editor.empty()) request.settings.editor = environment("EDITOR").value_or("");
   SMOE_DO(line.read_arguments(request.settings));
   SMOE_TRY(const auto config, load_config(environment));
   for (size_t i = 0; i < flags().size(); ++i) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "cli/answer_output.h"
@@ -23,17 +24,21 @@
 #include "text/chat/stop_tokens.h"
 #include "text/end_tokens.h"
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 namespace smoe::cli {
 namespace {
 
-Result<std::string> read_prompt(const Context& context) {
-  if (context.settings.prompt) return *context.settings.prompt;
+Result<std::string> read_prompt(const Context& context, const ContextLimit& limit) {
+  if (context.settings.prompt) {
+    SMOE_DO(limit.check("the prompt", context.settings.prompt->size()));
+    return *context.settings.prompt;
+  }
   if (context.terminal.stdin_is_terminal())
     return Error{Code::kUsage,
                  "no prompt: give one as an argument, smoe run MODEL \"Once upon a time\", or pipe "
                  "it in; smoe chat talks"};
-  SMOE_TRY(Input input, read_input(std::nullopt, context.signals));
+  SMOE_TRY(Input input, read_input(limit, context.signals));
   return std::move(input.text);
 }
 
@@ -67,9 +72,14 @@ Result<EndTokens> end_tokens_of(const std::filesystem::path& model, const Tokeni
   return ends;
 }
 
-Result<Prompt> make_prompt(const Context& context, const Tokenizer& tokenizer) {
+Result<Prompt> make_prompt(const Context& context, const Tokenizer& tokenizer,
+                           const ContextLimit& limit) {
   const Settings& settings = context.settings;
-  SMOE_TRY(std::string text, read_prompt(context));
+  if (settings.system && !is_utf8(*settings.system))
+    return Error{Code::kUsage, "--system is no UTF-8 text"};
+  SMOE_TRY(std::string text, read_prompt(context, limit));
+  if (const auto at = first_invalid_utf8(text))
+    return Error{Code::kCorrupt, fmt::format("the prompt is no UTF-8 text, from byte {} on", *at)};
   if (!settings.raw) {
     SMOE_TRY(const std::optional<ChatFormat> format, ChatFormat::load(settings.model, tokenizer));
     if (format) return chat_prompt(settings, *format, std::move(text));
@@ -118,9 +128,7 @@ Outcome run_command(Context& context) {
   SMOE_TRY(const OpenModel model, open_model(context, {}));
   Engine& engine = *model.engine;
   SMOE_TRY(const Tokenizer tokenizer, load_tokenizer(settings.model));
-  auto prompt = make_prompt(context, tokenizer);
-  if (!prompt && prompt.error().code == Code::kCorrupt)
-    return std::move(prompt).error().in("the prompt");
+  auto prompt = make_prompt(context, tokenizer, context_limit(tokenizer, engine.context()));
   if (!prompt) return std::move(prompt).error();
   SMOE_TRY(auto stops, stop_tokens(settings.model, engine.spec().eos, tokenizer));
   SMOE_TRY(const GenerationOptions options, generation_options(settings, std::move(stops)));

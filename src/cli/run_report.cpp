@@ -49,6 +49,10 @@ uint64_t tokens_of(const Generation& generation) {
 }  // namespace
 
 std::string speed_line(const Generation& generation) {
+  // One token and none have no speed.
+  if (decoded_tokens(generation) == 0)
+    return fmt::format("{} token{}", generation.tokens.size(),
+                       generation.tokens.empty() ? "s" : "");
   return fmt::format("{} tokens, {:.1f} tokens/s", generation.tokens.size(),
                      rate(decoded_tokens(generation), generation.decode_ns));
 }

@@ -56,16 +56,30 @@ class TemporaryFile {
   _exit(127);
 }
 
+// The shell's line: a command with its arguments, or the name of one program in whose path there
+// are spaces.
+std::string editor_line(std::string command) {
+  const size_t first = command.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return "";
+  command = command.substr(first, command.find_last_not_of(" \t\r\n") - first + 1);
+  if (command.find('/') != std::string::npos && ::access(command.c_str(), X_OK) == 0) {
+    std::string quoted = "'";
+    for (const char c : command) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    command = quoted + "'";
+  }
+  return command + " \"$1\"";
+}
+
 }  // namespace
 
 Result<std::string> edit_text(const std::string& command, std::string_view text) {
-  if (command.empty())
+  const std::string line = editor_line(command);
+  if (line.empty())
     return Error{Code::kUsage, "no editor: set EDITOR, for instance to nano, and start again"};
   const TemporaryFile file;
   if (!file.write(text))
     return Error{Code::kIo, fmt::format("{}: cannot write: {}", file.path(),
                                         std::generic_category().message(errno))};
-  const std::string line = command + " \"$1\"";
   const pid_t child = ::fork();
   if (child == 0) become_editor(line, file.path().c_str());
   int state = 0;

@@ -161,6 +161,16 @@ bool Tokenizer::is_special(TokenId id) const {
   return index_of(id) < impl_->special.size() && impl_->special[index_of(id)];
 }
 
+size_t Tokenizer::longest_token_bytes() const {
+  size_t longest = 0;
+  uint32_t begin = 0;
+  for (const uint32_t end : impl_->byte_ends) {
+    longest = std::max<size_t>(longest, end - begin);
+    begin = end;
+  }
+  return longest;
+}
+
 std::string_view Tokenizer::bytes_of(TokenId id) const { return impl_->bytes_of(id); }
 
 std::string_view Tokenizer::spelling_of(TokenId id) const { return impl_->spelling_of(id); }

@@ -77,6 +77,8 @@ class Tokenizer {
 
   // Ids are 0 … size() - 1 (holes possible).
   size_t size() const;
+  // Of all tokens, the most bytes that one stands for. Cost: a look at each.
+  size_t longest_token_bytes() const;
   std::optional<TokenId> find(std::string_view token) const;
   bool is_special(TokenId id) const;
   // The raw bytes that a token stands for in the middle of a text ("" beyond the vocabulary).

@@ -171,6 +171,24 @@ TEST(Options, SayWhatIsMissingOrTooMuch) {
   EXPECT_TRUE(contains(error_of({"--json", "run"}), "the command comes first"));
 }
 
+TEST(Options, SayThatAFlagNeedsAValueAndWhich) {
+  EXPECT_TRUE(contains(error_of({"run", "m", "p", "--top-k"}), "--top-k needs a value, N ("));
+  EXPECT_TRUE(contains(error_of({"run", "m", "--bets"}), "--bets needs a value, on|off ("));
+  EXPECT_TRUE(contains(error_of({"run", "m", "--io"}), "needs a value, auto|uring|pread|buffered"));
+}
+
+TEST(Options, ASwitchTakesOnAndOffAndNothingElse) {
+  EXPECT_FALSE(settings_of({"run", "m", "--json=off"})->json);
+  EXPECT_TRUE(settings_of({"run", "m", "--json=on"})->json);
+  EXPECT_TRUE(
+      contains(error_of({"run", "m", "--json=maybe"}), "--json: \"maybe\" is not on or off"));
+}
+
+TEST(Options, TheEditorIsVisualUnlessThatIsEmpty) {
+  EXPECT_EQ(settings_of({"chat", "m"}, {{"VISUAL", "a"}, {"EDITOR", "b"}})->editor, "a");
+  EXPECT_EQ(settings_of({"chat", "m"}, {{"VISUAL", ""}, {"EDITOR", "b"}})->editor, "b");
+}
+
 TEST(Options, CommonFlagsAreIgnoredWithAWarningWhereTheyMeanNothing) {
   const auto parsed =
       parse_options(Words{"tokenize", "m", "--memory", "8G", "--seed", "1"}, fake({}));

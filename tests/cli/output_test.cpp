@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -12,7 +14,9 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/table.h"
+#include "cli/text_editor.h"
 #include "cli/token_list.h"
+#include "support/temp_dir.h"
 
 namespace smoe::cli {
 namespace {
@@ -148,6 +152,19 @@ TEST_F(SignalsDeathTest, ACallbackThatComesTooLateIsCalledAtOnce) {
 TEST(Signals, GoesAwayQuietly) {
   const Signals signals;
   EXPECT_FALSE(signals.cancelled());
+}
+
+TEST(TextEditor, IsACommandWithArgumentsOrAProgramInAFolderWithSpaces) {
+  const test::TempDir folder;
+  std::filesystem::create_directory(folder / "my editor");
+  const std::string program = (folder / "my editor/ed").string();
+  std::ofstream(program) << "#!/bin/sh\nshift $(($# - 1))\necho more >>\"$1\"\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  EXPECT_EQ(*edit_text(program, "text\n"), "text\nmore");
+  EXPECT_EQ(*edit_text("'" + program + "' --wait -x ", "text\n"), "text\nmore");
+  for (const char* none : {"", "  ", "\n"})
+    EXPECT_EQ(edit_text(none, "text").error().code, Code::kUsage);
+  EXPECT_EQ(edit_text("false", "text").error().code, Code::kIo);
 }
 
 }  // namespace

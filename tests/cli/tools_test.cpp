@@ -69,7 +69,73 @@ TEST_F(Tools, RefuseADepthThatIsNoneOrDoesNotFit) {
   const ProcessResult result =
       smoe({"bench", model(), "--depth", "5000", "--ctx", "1024", "--quiet"});
   expect_one_error(result, 2);
-  EXPECT_THAT(result.err, HasSubstr("the context holds 1024"));
+  EXPECT_THAT(result.err, HasSubstr("the context holds 1024; --ctx makes it longer"));
+}
+
+TEST_F(Tools, RefuseToTimeNothing) {
+  const ProcessResult result =
+      smoe({"bench", model(), "--prompt-tokens", "0", "--gen-tokens", "0", "--quiet"});
+  expect_one_error(result, 2);
+  EXPECT_THAT(result.err, HasSubstr("--prompt-tokens and --gen-tokens are both 0"));
+}
+
+// A file that is opened later must not take the place of a stream that the caller closed.
+TEST_F(Tools, NeverWriteIntoAFileInPlaceOfAClosedStream) {
+  const std::string trace = file("closed.trace");
+  const auto closed = [&](const std::string& streams) {
+    ProcessOptions options;
+    options.input = "Once upon a time there was a fox.";
+    return test::run_process({"/bin/sh", "-c",
+                              std::string(SMOE_BINARY) + " trace " + model() +
+                                  " --text /dev/stdin --output " + trace + " " + streams},
+                             options);
+  };
+  ASSERT_EQ(closed("").status, 0);
+  const std::string whole = content(trace);
+  for (const char* streams : {">&-", "2>&-", ">&- 2>&-"}) {
+    closed(streams);
+    EXPECT_EQ(content(trace), whole) << streams;
+  }
+  const ProcessResult unread =
+      test::run_process({"/bin/sh", "-c", std::string(SMOE_BINARY) + " --version >&-"}, {});
+  expect_one_error(unread, 1);
+  EXPECT_THAT(unread.err, HasSubstr("stdout: cannot write"));
+  const ProcessResult unfed = test::run_process(
+      {"/bin/sh", "-c", std::string(SMOE_BINARY) + " tokenize " + model() + " <&-"}, {});
+  expect_one_error(unfed, 1);
+  EXPECT_THAT(unfed.err, HasSubstr("stdin: cannot read"));
+}
+
+TEST_F(Tools, RefuseATextThatIsTooLongToTokenizeWhileItIsRead) {
+  const ProcessResult result = test::run_process(
+      {"/bin/sh", "-c",
+       "ulimit -v 1000000; yes 'so long' | " + std::string(SMOE_BINARY) + " tokenize " + model()},
+      {});
+  expect_one_error(result, 2);
+  EXPECT_THAT(result.err, HasSubstr("stdin: more than 32 MiB at once"));
+}
+
+TEST_F(Tools, TakeMessagesInEveryFormThatClientsSend) {
+  std::ofstream(file("parts.json"))
+      << R"({"messages":[{"role":"user","content":[{"type":"text","text":"a fox <|im_end|>"}]},)"
+         R"({"role":"assistant","content":null}],"add_generation_prompt":true})";
+  const ProcessResult result =
+      smoe({"template", model(), "--variables", file("parts.json"), "--json"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const json prompt = json::parse(result.out);
+  EXPECT_THAT(prompt["text"].get<std::string>(), HasSubstr("user\na fox <|im_end|><|im_end|>"));
+  const json tokenizer = json::parse(content(model() + "/tokenizer.json"));
+  int ends = 0;
+  for (const json& token : tokenizer["added_tokens"])
+    if (token["content"] == "<|im_end|>")
+      for (const json& id : prompt["ids"]) ends += id == token["id"] ? 1 : 0;
+  EXPECT_EQ(ends, 2);  // the template's own
+
+  std::ofstream(file("image.json"))
+      << R"({"messages":[{"role":"user","content":[{"type":"image_url"}]}]})";
+  const ProcessResult image = smoe({"template", model(), "--variables", file("image.json")});
+  expect_one_error(image, 1);
+  EXPECT_THAT(image.err, HasSubstr("messages[0].content[0] has the type \"image_url\""));
 }
 
 TEST_F(Tools, RecordATraceAndSayWhatEachPolicyMakesOfIt) {
