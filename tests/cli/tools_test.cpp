@@ -112,7 +112,7 @@ TEST_F(Tools, RefuseATextThatIsTooLongToTokenizeWhileItIsRead) {
        "ulimit -v 1000000; yes 'so long' | " + std::string(SMOE_BINARY) + " tokenize " + model()},
       {});
   expect_one_error(result, 2);
-  EXPECT_THAT(result.err, HasSubstr("stdin: more than 32 MiB at once"));
+  EXPECT_THAT(result.err, HasSubstr("stdin: more than 32.00 MiB at once"));
 }
 
 TEST_F(Tools, TakeMessagesInEveryFormThatClientsSend) {
