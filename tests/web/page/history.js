@@ -77,6 +77,25 @@ export function historyTests(shared) {
     assert.deepEqual(await page.locator('.bubble').allTextContents(), ['first']);
   });
 
+  pageTest('deleting a chat stops the answer that is written in it', async (page) => {
+    await ask(page, 'first');
+    await page.waitForFunction(() => window.scripted.stream);
+    await page.hover('.entry');
+    await page.click('button[aria-label^="Delete"]');
+    await answered(page);
+    assert.deepEqual(await titles(page), []);
+    const isOpen = await page.evaluate(() => {
+      try {
+        return (window.scripted.send('x'), true);
+      } catch {
+        return false;
+      }
+    });
+    assert.equal(isOpen, false);
+    await page.waitForTimeout(1000);
+    assert.deepEqual(await titles(page), [], 'it does not come back');
+  });
+
   pageTest('a chat is exported for reading, and for importing with all its versions', async (page) => {
     await talk(page, 'first');
     await page.click('button[aria-label="Another answer"]');

@@ -61,6 +61,7 @@ export function rename(id, title) {
 
 export function remove(id) {
   saveAll();
+  state.get().running[id]?.controller.abort();
   const conversation = state.get().open[id] ?? library.load(id);
   library.remove(id);
   state.set(({ open }) => {

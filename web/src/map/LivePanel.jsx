@@ -13,7 +13,7 @@ import { TimeSplit } from './TimeSplit.jsx';
 
 /** The engine at work. */
 export function LivePanel() {
-  const { event, history, status } = useStore(live);
+  const { event, history, status } = useStore(live, (newest) => newest);
   return (
     <aside class="live-panel" aria-label="Live map of the model">
       <header>

@@ -10,7 +10,7 @@ const kHeight = 28;
 
 /** On a narrow screen the map is a strip under the title: one column a layer. A tap opens it. */
 export function MapStrip() {
-  const { event, history, status } = useStore(live);
+  const { event, history, status } = useStore(live, (newest) => newest);
   if (!event || event.layers === 0 || status !== 'on') return null;
   const hitRate = history.recent('hitRate');
   const facts = [

@@ -52,7 +52,7 @@ export function ModelMap() {
 
 /** A frame around the expert that is pointed at, and what is known about it. */
 function Pointer({ grid, layer, expert }) {
-  const { event, glow } = useStore(live);
+  const { event, glow } = useStore(live, (newest) => newest);
   const index = layer * event.experts + expert;
   const scale = devicePixelRatio;
   const { x, y } = cellAt(grid, layer, expert);

@@ -13,7 +13,9 @@ import { Sidebar } from './Sidebar.jsx';
 import { TopBar } from './TopBar.jsx';
 
 export function App() {
-  const { listOpen, mapOpen, mapWide, dialog } = useStore(state);
+  const [listOpen, mapOpen, mapWide, dialog] = useStore(state, (shown) => [
+    shown.listOpen, shown.mapOpen, shown.mapWide, shown.dialog,
+  ]);
   const classes = ['app', listOpen && 'with-list', mapOpen && 'with-map', mapWide && 'map-wide'];
   return (
     <div class={classes.filter(Boolean).join(' ')}>

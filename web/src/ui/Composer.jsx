@@ -6,7 +6,7 @@ import { fitHeight } from './fit.js';
 import { Icon } from './Icon.jsx';
 
 export function Composer() {
-  const { draft } = useStore(state);
+  const draft = useStore(state, ({ draft: text }) => text);
   const busy = useStore(state, isRunning);
   const box = useRef();
   useEffect(() => box.current.focus(), []);

@@ -9,7 +9,7 @@ import { Dialog } from './Dialog.jsx';
 const change = (changes) => prefer({ settings: { ...state.get().settings, ...changes } });
 
 export function SettingsDialog() {
-  const { settings } = useStore(state);
+  const settings = useStore(state, ({ settings: chosen }) => chosen);
   return (
     <Dialog title="Settings">
       <label class="field">

@@ -6,7 +6,9 @@ import { useStore } from '../app/store.js';
 import { Icon, IconButton } from './Icon.jsx';
 
 export function Sidebar() {
-  const { chats, current, running } = useStore(state);
+  const [chats, current, running] = useStore(state, (shown) => [
+    shown.chats, shown.current, Object.keys(shown.running).join(' '),
+  ]);
   return (
     <nav class="sidebar" aria-label="Chats">
       <div class="brand">
@@ -27,7 +29,7 @@ export function Sidebar() {
                   key={entry.id}
                   entry={entry}
                   isCurrent={entry.id === current}
-                  isRunning={entry.id in running}
+                  isRunning={running.split(' ').includes(entry.id)}
                 />
               ))}
             </ul>

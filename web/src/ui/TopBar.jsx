@@ -11,7 +11,7 @@ import { focusBox } from '../app/shortcuts.js';
 import { IconButton } from './Icon.jsx';
 
 export function TopBar() {
-  const { listOpen, mapOpen, theme } = useStore(state);
+  const [listOpen, mapOpen, theme] = useStore(state, (shown) => [shown.listOpen, shown.mapOpen, shown.theme]);
   const dark = isDark(theme);
   return (
     <header class="top-bar">
@@ -35,7 +35,7 @@ export function TopBar() {
 }
 
 function ModelMenu() {
-  const { models, model, serverError } = useStore(state);
+  const [models, model, serverError] = useStore(state, (shown) => [shown.models, shown.model, shown.serverError]);
   if (serverError)
     return (
       <button type="button" class="model-menu broken" title={serverError} onClick={loadModels}>
@@ -60,7 +60,8 @@ function ModelMenu() {
 
 /** How much of the model's context this conversation takes. */
 function ContextMeter() {
-  const size = useStore(live, ({ event }) => event?.context.size) || useStore(state).contextSize;
+  const fallback = useStore(state, ({ contextSize }) => contextSize);
+  const size = useStore(live, ({ event }) => event?.context.size) || fallback;
   const used = useStore(state, usedTokens);
   if (!size) return null;
   const share = Math.min(1, used / size);
