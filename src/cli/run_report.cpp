@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "base/system_memory.h"
 #include "base/units.h"
 #include "cli/table.h"
+#include "engine/speed_report.h"
 
 namespace smoe::cli {
 namespace {
@@ -42,6 +44,20 @@ std::string_view name_of(Finish finish) {
   return "";
 }
 
+// A run waits for nobody else, so its time is the steps'.
+SpeedReport speed_of(const Engine& engine, const Generation& generation) {
+  SpeedReport report;
+  report.step_ns = generation.prompt_ns + generation.decode_ns;
+  report.stall_ns = engine.stream_stats().wait_ns;
+  report.limit = limit_of(report, ring_is_short(engine));
+  return report;
+}
+
+std::string limit_line(const SpeedReport& report) {
+  return fmt::format("{:.0f} % of the time went into waiting for records",
+                     100 * share(std::min(report.stall_ns, report.step_ns), report.step_ns));
+}
+
 uint64_t tokens_of(const Generation& generation) {
   return generation.prompt_tokens + generation.tokens.size();
 }
@@ -60,6 +76,7 @@ std::string speed_line(const Generation& generation) {
 std::string run_table(const Engine& engine, const Generation& generation) {
   const StreamStats stream = engine.stream_stats();
   const MemoryPlan& plan = engine.plan();
+  const SpeedReport speed = speed_of(engine, generation);
   const std::vector<Column> columns = {{"what", false}, {"value", true}, {"of this run", false}};
   const std::vector<std::vector<std::string>> rows = {
       {"prompt",
@@ -70,6 +87,7 @@ std::string run_table(const Engine& engine, const Generation& generation) {
        fmt::format("{:.1f} tokens/s", rate(decoded_tokens(generation), generation.decode_ns)),
        fmt::format("{} tokens in {:.0f} ms", decoded_tokens(generation),
                    milliseconds(generation.decode_ns))},
+      {"limited by", std::string(name_of(speed.limit)), limit_line(speed)},
       {"time to first token", fmt::format("{:.0f} ms", milliseconds(generation.first_token_ns)),
        ""},
       {"read from disk", format_bytes(stream.bytes_read),
@@ -106,6 +124,7 @@ std::string run_json(const Engine& engine, const Generation& generation, const A
   json.member("text", std::string_view(answer.text()));
   if (!answer.thinking().empty()) json.member("reasoning", std::string_view(answer.thinking()));
   json.member("finish", name_of(generation.finish)).member("seed", seed);
+  json.member("limited_by", name_of(speed_of(engine, generation).limit));
   json.key("usage").begin_object();
   json.member("prompt_tokens", uint64_t{generation.prompt_tokens});
   json.member("completion_tokens", uint64_t{generation.tokens.size()});

@@ -43,10 +43,10 @@ TokenLogprobs logprobs_of(std::span<const float> logits, uint32_t usable, TokenI
 }
 
 Answer::Answer(GenerationOptions options, uint32_t vocabulary, const Tokenizer& tokenizer,
-               std::unique_ptr<TokenFilter> filter)
+               std::unique_ptr<TokenFilter> filter, SamplerWork& work)
     : options_(std::move(options)),
       usable_(std::min(vocabulary, static_cast<uint32_t>(tokenizer.size()))),
-      sampler_(options_.sampler, vocabulary, usable_),
+      sampler_(options_.sampler, vocabulary, usable_, work),
       detokenizer_(tokenizer),
       stops_(options_.stop_strings),
       filter_(std::move(filter)),

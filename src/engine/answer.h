@@ -44,9 +44,9 @@ TokenLogprobs logprobs_of(std::span<const float> logits, uint32_t usable, TokenI
 
 class Answer {
  public:
-  // Lifetime: ends before the tokenizer. `filter` may be null.
+  // Lifetime: ends before the tokenizer and `work`, which answers may share. `filter` may be null.
   Answer(GenerationOptions options, uint32_t vocabulary, const Tokenizer& tokenizer,
-         std::unique_ptr<TokenFilter> filter);
+         std::unique_ptr<TokenFilter> filter, SamplerWork& work);
 
   // Draws the token that follows `history` (the prompt and tokens()). Nothing when the answer ended
   // instead: with a stop token, or because the filter allows no other. The token may end it too:

@@ -21,7 +21,8 @@ Result<Generation> generate(Session& session, const Tokenizer& tokenizer,
   }
   result.prompt_ns = now_ns() - begin_ns;
 
-  Answer answer(options, static_cast<uint32_t>(session.logits().size()), tokenizer, nullptr);
+  SamplerWork work;
+  Answer answer(options, static_cast<uint32_t>(session.logits().size()), tokenizer, nullptr, work);
   const auto emit = [&](std::string_view text) {
     if (!text.empty()) on_text(text);
   };

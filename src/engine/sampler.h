@@ -24,10 +24,24 @@ struct SamplerOptions {
   std::vector<std::pair<TokenId, float>> logit_bias = {};  // added before the penalties
 };
 
+// What drawing one token needs of memory; samplers that draw by turns share it.
+class SamplerWork {
+  friend class Sampler;
+  struct Candidate {
+    uint32_t id;
+    float logit;
+    float weight;  // exp(logit - largest)
+  };
+  std::vector<float> logits_;          // [usable], penalised
+  std::vector<uint16_t> occurrences_;  // [usable], all zero between calls
+  std::vector<Candidate> candidates_;  // that may be drawn
+};
+
 class Sampler {
  public:
-  // Logits from `usable` on belong to no token of the tokenizer and are never drawn.
-  Sampler(const SamplerOptions& options, uint32_t vocabulary, uint32_t usable);
+  // Logits from `usable` on belong to no token of the tokenizer and are never drawn. `work`
+  // outlives the sampler.
+  Sampler(const SamplerOptions& options, uint32_t vocabulary, uint32_t usable, SamplerWork& work);
 
   // `history`: the tokens so far, prompt included. The steps apply in this order: biases; penalties
   // for repetition, presence and frequency; temperature; top-k; top-p; min-p. Ties go to the lower
@@ -39,24 +53,18 @@ class Sampler {
                          std::span<const uint64_t> allowed = {});
 
  private:
-  struct Candidate {
-    uint32_t id;
-    float logit;
-    float weight;  // exp(logit - largest)
-  };
+  using Candidate = SamplerWork::Candidate;
 
   void add_biases();
   void penalize(std::span<const TokenId> history);
-  void forbid(std::span<const uint64_t> allowed);
-  size_t keep_most_likely();
-  size_t keep_probable(size_t count);
-  TokenId draw(size_t count, uint64_t position);
+  void take_candidates(std::span<const uint64_t> allowed);
+  void keep_most_likely();
+  void keep_probable();
+  TokenId draw(uint64_t position) const;
 
   SamplerOptions options_;
   uint32_t usable_;
-  std::vector<float> logits_;          // [usable], penalised
-  std::vector<uint16_t> occurrences_;  // [usable], all zero between calls
-  std::vector<Candidate> candidates_;  // [usable]
+  SamplerWork& work_;
 };
 
 }  // namespace smoe

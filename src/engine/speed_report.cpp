@@ -1,5 +1,7 @@
 #include "engine/speed_report.h"
 
+#include "engine/engine.h"
+
 namespace smoe {
 
 std::string_view name_of(Limit limit) {
@@ -16,6 +18,11 @@ std::string_view name_of(Limit limit) {
       return "queue";
   }
   return "";
+}
+
+bool ring_is_short(const Engine& engine) {
+  const MemoryPlan& plan = engine.plan();
+  return plan.ring_slots() < plan.records && engine.stream_stats().reads > plan.ring_slots();
 }
 
 Limit limit_of(const SpeedReport& report, bool limited_by_ring) {

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace smoe {
@@ -30,11 +28,14 @@ struct SpeedReport {
   uint64_t step_ns = 0;
   uint64_t stall_ns = 0;  // of these, waiting for records
   Limit limit = Limit::kNone;
-  // One that is true, with its figure: "4 GB more memory: +1.3 tokens/s by simulation".
-  std::optional<std::string> suggestion = {};
 };
 
-// What the report's times say. `limited_by_ring`: the ring is full, and smaller than the vault.
+class Engine;
+
+// The ring has been filled, and cannot hold the whole vault.
+bool ring_is_short(const Engine& engine);
+
+// What the report's times say. `limited_by_ring`: ring_is_short().
 Limit limit_of(const SpeedReport& report, bool limited_by_ring);
 
 }  // namespace smoe

@@ -8,12 +8,12 @@
 namespace smoe::server {
 namespace {
 
-uint64_t whole(double value) { return static_cast<uint64_t>(std::llround(value)); }
+uint64_t rounded_count(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
 }  // namespace
 
 RunningRequest::RunningRequest(QueuedRequest queued, SequenceId sequence, Engine& engine,
-                               const Tokenizer& tokenizer)
+                               const Tokenizer& tokenizer, SamplerWork& work)
     : id_(queued.id),
       listener_(std::move(queued.listener)),
       sequence_(sequence),
@@ -22,7 +22,7 @@ RunningRequest::RunningRequest(QueuedRequest queued, SequenceId sequence, Engine
       prompt_tokens_(tokens_.size()),
       top_logprobs_(queued.request.top_logprobs),
       answer_(std::move(queued.request.options), engine.spec().vocabulary, tokenizer,
-              std::move(queued.request.filter)),
+              std::move(queued.request.filter), work),
       submitted_ns_(queued.submitted_ns) {}
 
 // The last token is computed even if it is there: its logits are needed.
@@ -109,9 +109,9 @@ GenerationSummary RunningRequest::summary(bool limited_by_ring) {
   summary.queue_ns = began_ns - submitted_ns_;
   summary.prompt_ns = first_ns - began_ns;
   summary.decode_ns = end_ns - first_ns;
-  speed_.expert_hits = whole(hits_);
-  speed_.expert_misses = whole(misses_);
-  speed_.bytes_read = whole(bytes_);
+  speed_.expert_hits = rounded_count(hits_);
+  speed_.expert_misses = rounded_count(misses_);
+  speed_.bytes_read = rounded_count(bytes_);
   speed_.queue_ns = summary.queue_ns;
   speed_.limit = limit_of(speed_, limited_by_ring);
   summary.speed = speed_;

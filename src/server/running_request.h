@@ -37,7 +37,7 @@ struct StepCost {
 class RunningRequest {
  public:
   RunningRequest(QueuedRequest queued, SequenceId sequence, Engine& engine,
-                 const Tokenizer& tokenizer);
+                 const Tokenizer& tokenizer, SamplerWork& work);
 
   RequestId id() const { return id_; }
   SequenceId sequence() const { return sequence_; }

@@ -123,6 +123,7 @@ class Scheduler::Impl {
   PrefixTree tree_;
   StepPlanner planner_;
   PromptSlice slice_;
+  SamplerWork sampler_work_;
   std::vector<std::unique_ptr<RunningRequest>> running_;  // oldest first
   std::vector<StepShare> shares_;
   std::vector<BatchToken> batch_;
@@ -297,7 +298,7 @@ void Scheduler::Impl::leave_queue() {
       SMOE_CHECK(sequence);  // as many as `parallel`
       watches_.push_back({queue_.front().id});
       running_.push_back(std::make_unique<RunningRequest>(std::move(queue_.front()), *sequence,
-                                                          engine_, tokenizer_));
+                                                          engine_, tokenizer_, sampler_work_));
       queue_.pop_front();
     }
   }
@@ -394,9 +395,7 @@ void Scheduler::Impl::note_cost(std::span<StepShare> shares, const StreamStats& 
 // Listeners hear what is new; who has ended leaves its slot, and those that were suspended for it
 // may try again.
 void Scheduler::Impl::tell_all() {
-  const MemoryPlan& plan = engine_.plan();
-  const bool ring_is_full = engine_.stream_stats().reads > plan.ring_slots();
-  const bool limited_by_ring = ring_is_full && plan.ring_slots() < plan.records;
+  const bool limited_by_ring = ring_is_short(engine_);
   for (size_t i = 0; i < running_.size();) {
     running_[i]->tell();
     if (!running_[i]->ended()) {

@@ -110,8 +110,8 @@ TEST_F(Run, EndsBeforeAStopString) {
 
 TEST_F(Run, PrintsItsStatisticsOnStderr) {
   const ProcessResult result = run({kPrompt, "--max-tokens", "8", "--stats"});
-  for (const char* row : {"prompt", "decode", "time to first token", "read from disk", "ring hits",
-                          "memory planned", "memory used"})
+  for (const char* row : {"prompt", "decode", "limited by", "time to first token", "read from disk",
+                          "ring hits", "memory planned", "memory used"})
     EXPECT_THAT(result.err, HasSubstr(row));
   EXPECT_EQ(result.out, text({kPrompt, "--max-tokens", "8"}));
 }

@@ -35,7 +35,8 @@ uint32_t drawn(Sampler& sampler, const std::vector<float>& logits,
 std::map<uint32_t, double> shares(const SamplerOptions& options, const std::vector<float>& logits,
                                   int draws = 20000) {
   const auto size = static_cast<uint32_t>(logits.size());
-  Sampler sampler(options, size, size);
+  SamplerWork sampler_work;
+  Sampler sampler(options, size, size, sampler_work);
   std::map<uint32_t, double> result;
   for (int i = 0; i < draws; ++i)
     result[drawn(sampler, logits, history_of(static_cast<size_t>(i)))] += 1.0 / draws;
@@ -45,7 +46,8 @@ std::map<uint32_t, double> shares(const SamplerOptions& options, const std::vect
 TEST(Sampler, IsGreedyBelowTheSmallestTemperatureAndGivesTiesToTheLowerId) {
   SamplerOptions options = plain();
   options.temperature = 0.00009F;
-  Sampler sampler(options, 4, 4);
+  SamplerWork sampler_work;
+  Sampler sampler(options, 4, 4, sampler_work);
   EXPECT_EQ(drawn(sampler, {1, 5, 5, 2}), 1U);
 }
 
@@ -68,7 +70,8 @@ TEST(Sampler, GivesTheSameTokensForTheSameSeedAndOthersForAnother) {
   const auto run = [&](uint64_t seed) {
     SamplerOptions options = plain();
     options.seed = seed;
-    Sampler sampler(options, 50, 50);
+    SamplerWork sampler_work;
+    Sampler sampler(options, 50, 50, sampler_work);
     std::vector<uint32_t> tokens;
     for (size_t i = 0; i < 20; ++i) tokens.push_back(drawn(sampler, logits, history_of(i)));
     return tokens;
@@ -79,7 +82,8 @@ TEST(Sampler, GivesTheSameTokensForTheSameSeedAndOthersForAnother) {
 
 TEST(Sampler, DrawsTheSameAtAPositionWhateverWasDrawnBefore) {
   const std::vector<float> logits(1000, 0.0F);
-  Sampler sampler(plain(), 1000, 1000);
+  SamplerWork sampler_work;
+  Sampler sampler(plain(), 1000, 1000, sampler_work);
   const uint32_t fifth = drawn(sampler, logits, history_of(5));
   EXPECT_NE(drawn(sampler, logits, history_of(6)), fifth);
   EXPECT_EQ(drawn(sampler, logits, history_of(5)), fifth);
@@ -89,7 +93,8 @@ TEST(Sampler, AddsBiasesAndPassesOverUnknownTokens) {
   SamplerOptions options = plain();
   options.temperature = 0;
   options.logit_bias = {{TokenId{2}, 5.0F}, {TokenId{0}, -100.0F}, {TokenId{77}, 9.0F}};
-  Sampler sampler(options, 3, 3);
+  SamplerWork sampler_work;
+  Sampler sampler(options, 3, 3, sampler_work);
   EXPECT_EQ(drawn(sampler, {9.0F, 4.0F, 0.0F}), 2U);
 }
 
@@ -99,7 +104,8 @@ TEST(Sampler, DrawsOnlyWhatIsAllowed) {
   SamplerOptions options = plain();
   for (const uint32_t top_k : {0U, 1U, 40U}) {
     options.top_k = top_k;
-    Sampler sampler(options, 70, 70);
+    SamplerWork sampler_work;
+    Sampler sampler(options, 70, 70, sampler_work);
     for (size_t i = 0; i < 200; ++i) {
       const auto token = sampler.sample(logits, history_of(i), allowed);
       ASSERT_TRUE(token);
@@ -107,7 +113,8 @@ TEST(Sampler, DrawsOnlyWhatIsAllowed) {
     }
   }
   options.temperature = 0;
-  Sampler greedy(options, 70, 70);
+  SamplerWork greedy_work;
+  Sampler greedy(options, 70, 70, greedy_work);
   EXPECT_EQ(*greedy.sample(logits, kNoHistory, allowed), TokenId{3});
 }
 
@@ -147,7 +154,8 @@ TEST(Sampler, DividesPositiveAndMultipliesNegativeLogitsOfRepeatedTokens) {
   SamplerOptions options = plain();
   options.temperature = 0;
   options.repeat_penalty = 2;
-  Sampler sampler(options, 3, 3);
+  SamplerWork sampler_work;
+  Sampler sampler(options, 3, 3, sampler_work);
   const TokenId history[] = {TokenId{0}, TokenId{0}};
   EXPECT_EQ(drawn(sampler, {3.0F, 1.6F, 1.0F}, history), 1U);     // 3 / 2 < 1.6, once for both
   EXPECT_EQ(drawn(sampler, {-1.0F, -1.5F, -9.0F}, history), 1U);  // -1 * 2 < -1.5
@@ -158,7 +166,8 @@ TEST(Sampler, SubtractsPresenceOnceAndFrequencyForEachOccurrence) {
   options.temperature = 0;
   options.presence_penalty = 1;
   options.frequency_penalty = 0.5F;
-  Sampler sampler(options, 3, 3);
+  SamplerWork sampler_work;
+  Sampler sampler(options, 3, 3, sampler_work);
   const TokenId twice[] = {TokenId{0}, TokenId{2}, TokenId{0}};
   EXPECT_EQ(drawn(sampler, {3.0F, 1.1F, 0.0F}, twice), 1U);  // 3 - 1 - 2 * 0.5 = 1 < 1.1
   EXPECT_EQ(drawn(sampler, {3.2F, 1.1F, 0.0F}, twice), 0U);
@@ -169,7 +178,8 @@ TEST(Sampler, LooksBackNoFurtherThanAsked) {
   options.temperature = 0;
   options.repeat_penalty = 10;
   options.repeat_last = 2;
-  Sampler sampler(options, 3, 3);
+  SamplerWork sampler_work;
+  Sampler sampler(options, 3, 3, sampler_work);
   const TokenId history[] = {TokenId{0}, TokenId{1}, TokenId{2}};
   EXPECT_EQ(drawn(sampler, {1.0F, 2.0F, 3.0F}, history), 0U);
 }
@@ -178,13 +188,15 @@ TEST(Sampler, LooksBackNoFurtherThanAsked) {
 TEST(Sampler, NeverDrawsAnIdBeyondTheTokenizer) {
   std::vector<float> logits(10, 0.0F);
   logits[8] = logits[9] = 50.0F;
-  Sampler sampler(plain(), 10, 8);
+  SamplerWork sampler_work;
+  Sampler sampler(plain(), 10, 8, sampler_work);
   for (size_t i = 0; i < 10000; ++i) ASSERT_LT(drawn(sampler, logits, history_of(i)), 8U);
 }
 
 // N3, trap 35.
 TEST(Sampler, RefusesLogitsThatAreNotFinite) {
-  Sampler sampler(plain(), 2, 2);
+  SamplerWork sampler_work;
+  Sampler sampler(plain(), 2, 2, sampler_work);
   const std::vector<float> logits = {0, std::numeric_limits<float>::quiet_NaN()};
   const auto token = sampler.sample(logits, kNoHistory);
   ASSERT_FALSE(token);
