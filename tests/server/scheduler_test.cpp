@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -163,15 +164,15 @@ class Served {
 };
 
 // Everything is answered, and as it would be alone.
-void expect_answers_as_alone(Served& served) {
+void expect_answers_as_alone(Served& served, size_t copies = 1) {
   const auto all = questions();
   std::vector<std::future<Heard>> futures;
-  futures.reserve(all.size());
-  for (const Question& question : all) futures.push_back(served.ask(question));
-  for (size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < copies * all.size(); ++i)
+    futures.push_back(served.ask(all[i % all.size()]));
+  for (size_t i = 0; i < futures.size(); ++i) {
     const Heard heard = futures[i].get();
     ASSERT_FALSE(heard.error) << heard.error->message;
-    EXPECT_EQ(heard.tokens, answers_alone()[i]) << "request " << i;
+    EXPECT_EQ(heard.tokens, answers_alone()[i % all.size()]) << "request " << i;
     EXPECT_EQ(heard.text, tales_tokenizer().decode(heard.tokens, true));
     EXPECT_EQ(heard.summary.finish, Finish::kLength);
   }
@@ -189,7 +190,7 @@ TEST(Scheduler, AnswersAsIfEachRequestWereAlone) {
     Served served(settings);
     expect_answers_as_alone(served);
     const uint64_t cached = served.scheduler().snapshot().cached_tokens;
-    expect_answers_as_alone(served);
+    expect_answers_as_alone(served, std::getenv("SMOE_TEST_LONG") != nullptr ? 3 : 1);
     EXPECT_GT(served.scheduler().snapshot().cached_tokens, cached);
   }
 }
@@ -391,6 +392,46 @@ TEST(Scheduler, BeginsRequestsInTheirOrder) {
     EXPECT_GE(queue_ns + 5'000'000, before_ns);  // they were submitted a moment apart
     before_ns = queue_ns;
   }
+}
+
+// Counts another request's pieces between two slices of its own prompt.
+class SliceCounter : public GenerationListener {
+ public:
+  SliceCounter(const std::atomic<size_t>& pieces, std::vector<size_t>& at_slices,
+               std::promise<void>& done)
+      : pieces_(pieces), at_slices_(at_slices), done_(done) {}
+  void prompt_progress(const PromptProgress& /*progress*/) override {
+    at_slices_.push_back(pieces_);
+  }
+  void piece(const AnswerPiece& /*piece*/) override {}
+  void finished(Result<GenerationSummary> /*result*/) override { done_.set_value(); }
+
+ private:
+  const std::atomic<size_t>& pieces_;
+  std::vector<size_t>& at_slices_;
+  std::promise<void>& done_;
+};
+
+TEST(Scheduler, LetsALongPromptHoldAnAnswerUpByASliceAtMost) {
+  Served served({});
+  std::atomic<size_t> pieces = 0;
+  std::promise<void> began;
+  auto answer = served.ask(question("Once", 0), [&](size_t count) {
+    pieces = count;
+    if (count == 2) began.set_value();
+  });
+  began.get_future().wait();
+  std::vector<size_t> at_slices;
+  std::promise<void> done;
+  GenerationRequest request{std::vector<TokenId>(200, TokenId{9}), {}};
+  request.options.max_tokens = 1;
+  ASSERT_TRUE(served.scheduler().submit(std::move(request),
+                                        std::make_unique<SliceCounter>(pieces, at_slices, done)));
+  done.get_future().wait();
+  served.scheduler().cancel(RequestId{1});
+  answer.wait();
+  ASSERT_GE(at_slices.size(), 4U);  // 200 tokens in slices of at most 44
+  for (size_t i = 1; i < at_slices.size(); ++i) EXPECT_GT(at_slices[i], at_slices[i - 1]);
 }
 
 TEST(Scheduler, GivesLogprobsOfTheModelItself) {
