@@ -53,6 +53,8 @@ test('Answer: it was limited by what limited it most often', () => {
   const answer = new Answer(0);
   for (const cause of ['disk', 'compute', 'disk', 'none', 'none', 'none', '', undefined]) answer.limitedBy(cause);
   assert.equal(answer.stats().limitedBy, 'disk');
+  answer.take({ limited_by: 'memory' }, 1);
+  assert.equal(answer.stats().limitedBy, 'memory', 'the server knows better');
 });
 
 test('Request: carries the system prompt, the branch and only the settings that were made', () => {

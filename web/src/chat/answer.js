@@ -14,6 +14,7 @@ export class Answer {
   #usage = {};
   #timings = {};
   #experts = {};
+  #limit = '';
   #limits = new Map();
 
   constructor(now) {
@@ -33,6 +34,7 @@ export class Answer {
     if (chunk.timings) this.#timings = chunk.timings;
     const experts = chunk.experts ?? chunk.usage?.experts ?? chunk.timings?.experts;
     if (experts) this.#experts = experts;
+    if (chunk.limited_by) this.#limit = String(chunk.limited_by);
   }
 
   /** Notes what held the engine up at a moment of this answer. */
@@ -63,7 +65,7 @@ export class Answer {
       expertMisses: this.#experts.misses,
       bytesRead: this.#experts.bytes_read,
       stallMs: this.#experts.stall_ms,
-      limitedBy: mostFrequent(this.#limits),
+      limitedBy: this.#limit || mostFrequent(this.#limits),
     });
   }
 

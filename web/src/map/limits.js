@@ -4,12 +4,14 @@ const kNames = {
   disk: 'the disk',
   memory: 'memory',
   compute: 'the processor',
+  queue: 'the queue',
 };
 
 const kHints = {
-  disk: 'Tokens wait for experts that are being read. More memory for experts would help most.',
-  memory: 'Tokens wait for room in memory.',
+  disk: 'Tokens wait for experts that are read from the disk.',
+  memory: 'Experts are read again and again, because memory keeps too few. More of it would help most.',
   compute: 'The processor is busy all the time; experts arrive early enough.',
+  queue: 'Requests wait for others to end.',
 };
 
 export const limitName = (cause) => kNames[cause] ?? cause;
