@@ -98,7 +98,7 @@ struct SchedulerSnapshot {
   uint64_t finished = 0;
   uint64_t cancelled = 0;      // of these
   uint64_t failed = 0;         // of these
-  uint64_t prompt_tokens = 0;  // of prompts that were begun
+  uint64_t prompt_tokens = 0;  // of requests that have ended
   uint64_t cached_tokens = 0;  // of these, found in the prefix cache
   uint64_t answer_tokens = 0;
   uint64_t prefix_queries = 0;
