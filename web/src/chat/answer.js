@@ -34,7 +34,7 @@ export class Answer {
     if (chunk.timings) this.#timings = chunk.timings;
     const experts = chunk.experts ?? chunk.usage?.experts ?? chunk.timings?.experts;
     if (experts) this.#experts = experts;
-    if (chunk.limited_by) this.#limit = String(chunk.limited_by);
+    if (chunk.limited_by && chunk.limited_by !== 'none') this.#limit = String(chunk.limited_by);
   }
 
   /** Notes what held the engine up at a moment of this answer. */
