@@ -104,8 +104,8 @@ fuzz() {
 
 step "installing packages"
 scripts/install-packages.sh test || stop "packages are missing"
-# The reference tokenizers, the browser's driver, and what the page is built from.
-for folder in tests/oracles tests/web web; do
+# The reference tokenizers, the server's clients, the browser's driver, and what the page is built from.
+for folder in tests/oracles tests/clients tests/web web; do
   [ ! "$folder/node_modules/.package-lock.json" -nt "$folder/package-lock.json" ] || continue
   step "installing the node packages of $folder"
   npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund >"$logs/npm.log" 2>&1 || {

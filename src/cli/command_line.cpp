@@ -13,6 +13,8 @@
 namespace smoe::cli {
 namespace {
 
+constexpr int kManyArguments = 4096;
+
 Error unknown_option(const Command& command, std::string_view given) {
   const std::string_view name = given.substr(0, given.find('='));
   std::vector<std::string> candidates;
@@ -90,7 +92,8 @@ Result<CommandLine> CommandLine::parse(const Command& command,
                                                                      : Spelled{});
   std::vector<CLI::Option*> positionals;
   for (const Argument& argument : command.arguments)
-    positionals.push_back(app.add_option(std::string(argument.name)));
+    positionals.push_back(app.add_option(std::string(argument.name))
+                              ->expected(1, argument.repeats ? kManyArguments : 1));
 
   CommandLine line(command);
   try {
@@ -107,7 +110,7 @@ Result<CommandLine> CommandLine::parse(const Command& command,
 
   for (const Spelled& each : spelled) line.values_.push_back(values_of(each));
   for (const CLI::Option* positional : positionals)
-    if (positional->count() > 0) line.arguments_.push_back(positional->results().front());
+    if (positional->count() > 0) line.arguments_.push_back(positional->results());
   return line;
 }
 
@@ -115,7 +118,7 @@ Status CommandLine::read_arguments(Settings& settings) const {
   for (size_t i = 0; i < command_->arguments.size(); ++i) {
     const Argument& argument = command_->arguments[i];
     if (i < arguments_.size()) {
-      argument.set(settings, arguments_[i]);
+      for (const std::string& text : arguments_[i]) argument.set(settings, text);
     } else if (argument.required) {
       return Error{Code::kUsage,
                    fmt::format("{} is missing ({})", argument.name, usage_line(*command_))};

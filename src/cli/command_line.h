@@ -31,7 +31,7 @@ class CommandLine {
 
   const Command* command_;
   std::vector<std::vector<std::string>> values_;
-  std::vector<std::string> arguments_;
+  std::vector<std::vector<std::string>> arguments_;  // several texts where one repeats
   bool help_ = false;
 };
 

@@ -48,6 +48,22 @@ constexpr std::array kInspectExamples{
             "the plan for one machine, for a script"},
 };
 
+constexpr std::array kServeArguments{
+    Argument{
+        "MODEL|DIR", "model folders, or folders that have some below them",
+        [](Settings& settings, std::string value) { settings.models.push_back(std::move(value)); },
+        true, true},
+};
+constexpr std::array kServeExamples{
+    Example{
+        "smoe serve models/qwen3 --memory 12G",
+        "then point a client at http://127.0.0.1:7235/v1, or a browser at http://127.0.0.1:7235"},
+    Example{"smoe serve models --ctx 32768 --parallel 8",
+            "every model below the folder; requests choose by name, one is open at a time"},
+    Example{"smoe serve models/qwen3 --host 0.0.0.0 --api-key-file keys.txt",
+            "for a whole network, with keys"},
+};
+
 constexpr std::array kVerifyArguments{kModel};
 constexpr std::array kVerifyExamples{
     Example{"smoe verify models/qwen3", "read every byte, check every checksum"},
@@ -163,6 +179,12 @@ constexpr std::array<Command, kCommands> kTable{
             "ring, that of the best there can be (Belady), and what another GiB would bring. "
             "--output draws it, as SVG.",
             kOracleArguments, kOracleExamples},
+    Command{CommandId::kServe, "serve", "Answer over HTTP as OpenAI's and Anthropic's services do",
+            "Speaks /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages and "
+            "llama-server's helpers, and shows a web page. Prints one line on stdout when it is "
+            "ready. Ctrl-C or SIGTERM lets answers end for up to 30 seconds. docs/server.md tells "
+            "the rest.",
+            kServeArguments, kServeExamples},
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ struct Argument {
   std::string_view help;
   void (*set)(Settings& settings, std::string value);
   bool required = true;
+  bool repeats = false;  // takes all that come; the last of its command
 };
 
 struct Example {

@@ -31,6 +31,7 @@ Outcome template_command(Context& context);
 Outcome bench_command(Context& context);
 Outcome trace_command(Context& context);
 Outcome oracle_command(Context& context);
+Outcome serve_command(Context& context);
 
 // --threads, else the processors that this process may use.
 unsigned threads_of(const Settings& settings);

@@ -10,8 +10,8 @@ namespace {
 using enum CommandId;
 
 constexpr CommandSet kGenerating = set_of(kRun) | set_of(kChat);
-constexpr CommandSet kEngineUsers =
-    kGenerating | set_of(kEval) | set_of(kLogits) | set_of(kBench) | set_of(kTrace);
+constexpr CommandSet kEngineUsers = kGenerating | set_of(kEval) | set_of(kLogits) | set_of(kBench) |
+                                    set_of(kTrace) | set_of(kServe);
 constexpr CommandSet kPlanning = kEngineUsers | set_of(kInspect);
 constexpr CommandSet kWorking = kEngineUsers | set_of(kShatter) | set_of(kVerify);
 
@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, 3> kVerifyWords{"always", "first", "never
 constexpr std::array<std::string_view, 4> kIoWords{"auto", "uring", "pread", "buffered"};
 constexpr std::array<std::string_view, 3> kEvictionWords{"lru", "rates", "fitted"};
 constexpr std::array<std::string_view, 3> kKernelWords{"best", "portable", "avx2"};
+constexpr std::array<std::string_view, 2> kReasoningWords{"reasoning_content", "reasoning"};
 constexpr std::array<std::string_view, 5> kLevelWords{"debug", "info", "warn", "error", "off"};
 
 constexpr std::array kFlags{
@@ -175,6 +176,90 @@ constexpr std::array kFlags{
          .help = "print the table as Markdown",
          .reach = Reach::kCommandLine},
 
+    Flag{.name = "host",
+         .value = "ADDRESS",
+         .commands = set_of(kServe),
+         .field = TextField{&Settings::host},
+         .help = "address to listen on; one that is not this machine's own wants --api-key. A path "
+                 "that ends in .sock is a Unix socket",
+         .fallback = "127.0.0.1"},
+    Flag{.name = "port",
+         .value = "N",
+         .commands = set_of(kServe),
+         .field = DefaultedCountField{&Settings::port, 0, 65535},
+         .help = "port to listen on; 0 takes a free one, which the ready line names",
+         .fallback = "7235"},
+    Flag{.name = "alias",
+         .value = "NAME",
+         .commands = set_of(kServe),
+         .field = ListField{&Settings::aliases},
+         .help =
+             "another name for whatever model is open, as requests may call it; * for any name; "
+             "may be given several times"},
+    Flag{.name = "parallel",
+         .value = "N",
+         .commands = set_of(kServe),
+         .field = DefaultedCountField{&Settings::parallel, 1, 64},
+         .help = "answers that are computed at once; each has a context of its own",
+         .fallback = "4"},
+    Flag{.name = "max-queue",
+         .value = "N",
+         .commands = set_of(kServe),
+         .field = DefaultedCountField{&Settings::max_queue, 0, 100000},
+         .help = "requests that wait beside them; one more is told to come back later (429)",
+         .fallback = "64"},
+    Flag{.name = "queue-timeout",
+         .value = "SECONDS",
+         .commands = set_of(kServe),
+         .field = DefaultedCountField{&Settings::queue_timeout_s, 0, 86400},
+         .help = "how long a request may wait before it is told so; 0 for ever",
+         .fallback = "300"},
+    Flag{.name = "api-key",
+         .value = "KEY",
+         .commands = set_of(kServe),
+         .field = ListField{&Settings::api_keys},
+         .help = "clients must send this as Bearer or x-api-key; may be given several times. Other "
+                 "users of this machine can see it here: SMOE_API_KEY and --api-key-file hide it"},
+    Flag{.name = "api-key-file",
+         .value = "FILE",
+         .commands = set_of(kServe),
+         .field = TextField{&Settings::api_key_file},
+         .help = "more keys, one a line; lines that begin with # are comments"},
+    Flag{.name = "allow-unauthenticated",
+         .commands = set_of(kServe),
+         .field = SwitchField{&Settings::allow_unauthenticated},
+         .help = "listen on an address that others reach, without any key"},
+    Flag{.name = "cors-origins",
+         .value = "ORIGIN",
+         .commands = set_of(kServe),
+         .field = ListField{&Settings::cors_origins},
+         .help = "web pages that may use this server, such as https://app.example; localhost for "
+                 "all of this machine, * for any; may be given several times"},
+    Flag{.name = "allowed-hosts",
+         .value = "NAME",
+         .commands = set_of(kServe),
+         .field = ListField{&Settings::allowed_hosts},
+         .help = "names by which clients may call this server, beside localhost and --host; * for "
+                 "any; may be given several times"},
+    Flag{.name = "metrics",
+         .commands = set_of(kServe),
+         .field = SwitchField{&Settings::metrics},
+         .help = "answer /metrics, for Prometheus"},
+    Flag{.name = "ui",
+         .value = "on|off",
+         .commands = set_of(kServe),
+         .field = ToggleField{&Settings::ui},
+         .help = "show the web page at /",
+         .fallback = "on"},
+    Flag{.name = "reasoning-field",
+         .commands = set_of(kServe),
+         .field = ChoiceField{kReasoningWords,
+                              [](Settings& settings, size_t index) {
+                                settings.reasoning_field = static_cast<ReasoningField>(index);
+                              }},
+         .help = "what OpenAI's answers call the model's thinking",
+         .fallback = "reasoning_content"},
+
     Flag{.name = "max-tokens",
          .value = "N",
          .group = Group::kGeneration,
@@ -304,9 +389,8 @@ constexpr std::array kFlags{
          .group = Group::kEngine,
          .commands = kEngineUsers,
          .field = ChoiceField{kVerifyWords,
-                              [](Settings& settings, size_t index) {
-                                settings.verify = static_cast<Verify>(index);
-                              }},
+                              [](Settings& settings,
+                                 size_t index) { settings.verify = static_cast<Verify>(index); }},
          .help = "check an expert's checksum always, at its first read, or never",
          .fallback = "first"},
     Flag{.name = "bets",
@@ -320,9 +404,8 @@ constexpr std::array kFlags{
          .group = Group::kEngine,
          .commands = kEngineUsers,
          .field = ChoiceField{kIoWords,
-                              [](Settings& settings, size_t index) {
-                                settings.io = static_cast<IoEngine>(index);
-                              }},
+                              [](Settings& settings,
+                                 size_t index) { settings.io = static_cast<IoEngine>(index); }},
          .help = "how experts are read: io_uring, threads with pread, or threads through the page "
                  "cache; auto takes the first that works",
          .fallback = "auto"},

@@ -92,9 +92,10 @@ void append_entry(std::string& out, std::string_view left, std::string_view text
 
 std::string usage_line(const Command& command) {
   std::string line = fmt::format("Usage: smoe {}", command.name);
-  for (const Argument& argument : command.arguments)
-    line +=
-        argument.required ? fmt::format(" {}", argument.name) : fmt::format(" [{}]", argument.name);
+  for (const Argument& argument : command.arguments) {
+    const std::string name = fmt::format("{}{}", argument.name, argument.repeats ? "..." : "");
+    line += argument.required ? fmt::format(" {}", name) : fmt::format(" [{}]", name);
+  }
   for (const Flag& flag : flags())
     if ((flag.required_by & set_of(command.id)) != 0) line += fmt::format(" {}", left_side(flag));
   return line + " [OPTIONS]";

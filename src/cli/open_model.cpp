@@ -37,6 +37,7 @@ Result<OpenModel> open_model(const Context& context, const OpenWishes& wishes) {
   options.context = settings.context_tokens ? narrow(settings.context_tokens) : wishes.positions;
   options.prompt_chunk =
       settings.prompt_chunk ? narrow(settings.prompt_chunk) : wishes.prompt_chunk;
+  options.sequences = wishes.sequences.value_or(options.sequences);
   options.observer = wishes.observer;
   options.io = settings.io;
   options.read_timeout_ns = settings.read_timeout_s.value_or(0) * 1'000'000'000;

@@ -31,6 +31,7 @@ Result<Tokenizer> load_tokenizer(const std::filesystem::path& model);
 struct OpenWishes {
   std::optional<uint32_t> positions = {};     // of the context
   std::optional<uint32_t> prompt_chunk = {};  // tokens
+  std::optional<uint32_t> sequences = {};     // open at once
   VisitObserver* observer = nullptr;          // outlives the engine
 };
 

@@ -27,9 +27,13 @@ enum class CommandId : uint8_t {
   kTemplate,
   kBench,
   kTrace,
-  kOracle
+  kOracle,
+  kServe
 };
-inline constexpr size_t kCommands = 12;
+inline constexpr size_t kCommands = 13;
+
+// What the field of an answer is called that has the model's thinking.
+enum class ReasoningField : uint8_t { kReasoningContent, kReasoning };
 
 struct Settings {
   CommandId command = CommandId::kRun;
@@ -62,6 +66,23 @@ struct Settings {
   std::vector<std::string> depths;            // bench
   uint64_t repeat = 3;                        // bench
   bool markdown = false;                      // bench
+
+  // serve.
+  std::vector<std::string> models;  // model folders, or folders that hold some
+  std::optional<std::string> host;
+  uint64_t port = 7235;
+  std::vector<std::string> api_keys;
+  std::optional<std::string> api_key_file;
+  bool allow_unauthenticated = false;
+  std::vector<std::string> cors_origins;
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> aliases;
+  uint64_t parallel = 4;
+  uint64_t max_queue = 64;
+  uint64_t queue_timeout_s = 300;
+  bool metrics = false;
+  bool ui = true;
+  ReasoningField reasoning_field = ReasoningField::kReasoningContent;
 
   // Generation: unset means the model's generation_config.json, then the built-in value.
   std::optional<uint64_t> max_tokens;

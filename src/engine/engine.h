@@ -95,6 +95,10 @@ class Engine {
   const Scout& scout() const { return *scout_; }
   StepStats step_stats() const { return step_->stats(); }
   StreamStats stream_stats() const { return streamer_ ? streamer_->stats() : StreamStats{}; }
+  // See Streamer::look; nothing for a model without experts. Threads: any.
+  void look(FunctionRef<void(const RecordSight& sight)> see) const {
+    if (streamer_) streamer_->look(see);
+  }
   std::string stream_description() const { return streamer_ ? streamer_->description() : ""; }
 
  private:

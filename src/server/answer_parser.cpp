@@ -35,6 +35,7 @@ FoundMark first_mark(std::string_view text, const ToolFormat& format) {
 }  // namespace
 
 AnswerParser::AnswerParser(Options options) : options_(std::move(options)) {
+  thinking_ = options_.split_reasoning && options_.starts_thinking;
   if (options_.split_reasoning) splitter_.emplace(ReasoningMarks(), options_.starts_thinking);
 }
 
@@ -96,6 +97,7 @@ void AnswerParser::scan(std::vector<AnswerPart>& out, bool at_end) {
 
 void AnswerParser::take(std::vector<ReasoningSplitter::Part> parts, std::vector<AnswerPart>& out) {
   for (ReasoningSplitter::Part& part : parts) {
+    thinking_ = part.thinking;
     if (part.thinking) {
       out.push_back({AnswerPart::Kind::kReasoning, std::move(part.text), {}});
     } else if (options_.format == nullptr) {

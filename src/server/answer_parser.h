@@ -37,6 +37,8 @@ class AnswerParser {
   std::vector<AnswerPart> push(std::string_view piece);
   // What was held back at the end.
   std::vector<AnswerPart> finish();
+  // What came last was a thought.
+  bool thinking() const { return thinking_; }
 
  private:
   void take(std::vector<ReasoningSplitter::Part> parts, std::vector<AnswerPart>& out);
@@ -51,6 +53,7 @@ class AnswerParser {
   std::string blanks_;  // before the call that is being read
   bool in_call_ = false;
   bool after_call_ = false;
+  bool thinking_ = false;
 };
 
 }  // namespace smoe::server

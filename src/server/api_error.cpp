@@ -98,6 +98,9 @@ ApiError api_error_of(const Error& error) {
     case Code::kNoMemory:
       result.status = 503;
       break;
+    case Code::kBusy:
+      result.status = 429;
+      break;
     case Code::kNumeric:
     case Code::kIo:
     case Code::kCorrupt:

@@ -322,12 +322,22 @@ ApiResult<Conversation> anthropic_conversation(const Json& body) {
     write_plain(json, "system", system);
     list = json.take();
   }
-  for (size_t i = 0; i < messages->items().size(); ++i) {
+  // A last message of the assistant is the beginning of the answer.
+  std::string prefill;
+  size_t count = messages->items().size();
+  const Json& last = messages->items().back();
+  if (string_at(last, "role") == "assistant") {
+    auto text = content_text(last.find("content"), "");
+    if (text) prefill = *std::move(text);
+    if (text) --count;
+  }
+  for (size_t i = 0; i < count; ++i) {
     SMOE_API_TRY(const std::string message,
                  anthropic_message(messages->items()[i], fmt::format("messages[{}]", i)));
     add_item(list, message);
   }
   Conversation conversation{"[" + list + "]"};
+  conversation.prefill = std::move(prefill);
   SMOE_API_TRY(conversation.tools, tools_text(body.find("tools"), "input_schema"));
   return conversation;
 }

@@ -13,7 +13,8 @@ namespace smoe::server {
 // A conversation as JSON text, ready to be a template's variables.
 struct Conversation {
   std::string messages = "[]";
-  std::string tools = {};  // "" for none
+  std::string tools = {};    // "" for none
+  std::string prefill = {};  // the answer has begun with this already
 };
 
 // `messages` and `tools` of /v1/chat/completions. Fails: 400 with the field's name.

@@ -33,6 +33,7 @@ RingStreamer::RingStreamer(std::unique_ptr<Catalog> catalog, std::unique_ptr<Rin
       observer_(options.observer),
       readers_(options.readers),
       timeout_ns_(options.read_timeout_ns),
+      lends_(catalog_->records()),
       reader_(std::move(reader)) {
   if (timeout_ns_ > 0 && !reader_->keeps_deadlines()) timer_.emplace(signal_);
   reader_->start(loader_, ring_->memory());
@@ -219,6 +220,8 @@ Lease RingStreamer::lend(uint32_t record) {
   const ExpertKey key = catalog_->key(record);
   SMOE_CHECK(ring_->word(slot).apply(Event::kPin, key));
   demands_.remove(record);
+  const uint32_t before = lends_[record].load(std::memory_order_relaxed);
+  lends_[record].store(before + 1, std::memory_order_relaxed);
   return {this, slot, key, ring_->bytes(slot)};
 }
 
@@ -347,6 +350,18 @@ void RingStreamer::clear_cancel() { cancelled_.store(false, std::memory_order_re
 bool RingStreamer::resident(ExpertKey key) const {
   const uint32_t slot = ring_->slot_of(catalog_->find(key));
   return slot != kNoSlot && !ring_->in_flight(slot);
+}
+
+void RingStreamer::look(FunctionRef<void(const RecordSight& sight)> see) const {
+  for (uint32_t number = 0; number < ring_->slots(); ++number) {
+    const Slot slot = ring_->word(number).load();
+    if (slot.key == kNoKey) continue;
+    const uint32_t lends = lends_[catalog_->find(slot.key)].load(std::memory_order_relaxed);
+    RecordState state = RecordState::kLoading;
+    if (slot.phase == Phase::kReady) state = RecordState::kFresh;
+    if (slot.phase == Phase::kConsumed) state = RecordState::kUsed;
+    see({slot.key, state, lends});
+  }
 }
 
 StreamStats RingStreamer::stats() const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "stream/bet_governor.h"
@@ -48,6 +49,7 @@ class RingStreamer final : public Streamer {
   void clear_cancel() override;
   bool resident(ExpertKey key) const override;
   StreamStats stats() const override;
+  void look(FunctionRef<void(const RecordSight& sight)> see) const override;
   std::span<std::byte> memory() override { return ring_->memory(); }
   std::string description() const override;
 
@@ -100,6 +102,7 @@ class RingStreamer final : public Streamer {
   std::atomic<uint64_t> bet_bytes_used_{0};
   std::atomic<uint64_t> wait_ns_{0};
   std::atomic<uint64_t> disk_busy_ns_{0};
+  std::vector<std::atomic<uint32_t>> lends_;  // by record; changed by the step's thread alone
 
   // Last, so that their threads end before anything that they use.
   std::optional<DeadlineTimer> timer_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/thread_pool.h"
 #include "formats/vault_file.h"
 #include "stream/eviction.h"
 #include "stream/expert_key.h"
@@ -85,6 +86,18 @@ struct StreamStats {
   uint64_t overlap_ns() const { return disk_busy_ns > wait_ns ? disk_busy_ns - wait_ns : 0; }
 };
 
+// A record that has a slot of the ring, for people to look at.
+enum class RecordState : uint8_t {
+  kLoading,  // is read, or waits to be
+  kFresh,    // there, and not lent since it was read: just in time, or a bet
+  kUsed,     // there, and lent before
+};
+struct RecordSight {
+  ExpertKey key;
+  RecordState state = RecordState::kLoading;
+  uint32_t lends = 0;  // since the streamer was opened, modulo 2^32
+};
+
 class Streamer {
  public:
   enum class Pick : uint8_t {
@@ -135,6 +148,9 @@ class Streamer {
 
   virtual bool resident(ExpertKey key) const = 0;
   virtual StreamStats stats() const = 0;
+  // Calls `see` for each slot that is kept for a record. Slots change meanwhile: each is seen as it
+  // was at some moment of the call. Threads: any.  Cost: one load a slot.
+  virtual void look(FunctionRef<void(const RecordSight& sight)> see) const = 0;
   // The ring's memory, so that a device can use it in place, and a record's offset in it.
   virtual std::span<std::byte> memory() = 0;
   // One line for the log: engine, direct or buffered, readers, slots.
