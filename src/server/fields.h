@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "server/api_error.h"
+#include "server/tool_calls/json_text.h"
 
 namespace smoe::server {
 
@@ -42,10 +43,6 @@ class Fields {
   std::string where_;
   std::optional<ApiError> error_;
 };
-
-// Writes a value again; numbers keep their text.
-void write_json(JsonWriter& json, const Json& value);
-std::string json_text(const Json& value);
 
 // The body of a request: a JSON object, at most 128 deep.
 ApiResult<Json> parse_body(std::string_view body);

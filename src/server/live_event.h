@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "server/fleet.h"
 #include "engine/engine.h"
+#include "server/fleet.h"
 
 namespace smoe::server {
 
