@@ -92,7 +92,8 @@ std::string LiveEvents::next(const ModelLease& model) {
   const Engine& engine = model->engine();
   const ModelSpec& spec = engine.spec();
   const SchedulerSnapshot snapshot = model->scheduler().snapshot();
-  if (last_.model != model->id()) {
+  const bool first = last_.model != model->id();
+  if (first) {
     last_ = {model->id(), now_ns(), snapshot.stream, snapshot.steps};
     lends_.clear();
   }
@@ -103,7 +104,7 @@ std::string LiveEvents::next(const ModelLease& model) {
   engine.look([&](const RecordSight& sight) {
     const size_t place = rows[static_cast<size_t>(sight.key.layer)] * size_t{experts} +
                          static_cast<size_t>(sight.key.expert);
-    const bool used = sight.lends != std::exchange(lends_[place], sight.lends);
+    const bool used = sight.lends != std::exchange(lends_[place], sight.lends) && !first;
     states_[place] = map_state(sight.state, used);
   });
 
