@@ -12,7 +12,7 @@ void set_checkpoint(Settings& settings, std::string value) {
 void set_model(Settings& settings, std::string value) { settings.model = std::move(value); }
 void set_prompt(Settings& settings, std::string value) { settings.prompt = std::move(value); }
 
-constexpr std::string_view kModelHelp = "folder that smoe shatter wrote";
+constexpr std::string_view kModelHelp = "folder that smoe shatter wrote, or a GGUF file";
 constexpr Argument kModel{"MODEL", kModelHelp, set_model};
 
 constexpr std::array kShatterArguments{
@@ -34,6 +34,8 @@ constexpr std::array kRunArguments{
 constexpr std::array kRunExamples{
     Example{"smoe run models/qwen3 \"Why is the sky blue?\" --memory 8G --stats",
             "within 8 GiB, speeds at the end"},
+    Example{"smoe run Qwen3-30B-A3B-Q4_0.gguf \"Why is the sky blue?\"",
+            "at once, nothing is converted"},
     Example{"smoe run models/qwen3 --raw --temperature 0 --max-tokens 100 <prompt.txt",
             "the likeliest continuation of a file"},
 };
@@ -81,7 +83,8 @@ constexpr std::array kLogitsExamples{
 };
 
 constexpr std::array kTokenizeArguments{
-    Argument{"MODEL|TOKENIZER_DIR", "a folder with a tokenizer.json, or that file", set_model},
+    Argument{"MODEL|TOKENIZER_DIR", "a folder with a tokenizer.json, that file, or a GGUF file",
+             set_model},
 };
 constexpr std::array kTokenizeExamples{
     Example{"echo -n \"Once upon a time\" | smoe tokenize models/qwen3", "text to ids"},
@@ -97,8 +100,8 @@ constexpr std::array kChatExamples{
 };
 
 constexpr std::array kTemplateArguments{
-    Argument{"MODEL|TOKENIZER_DIR", "a folder with a chat template and a tokenizer.json",
-             set_model},
+    Argument{"MODEL|TOKENIZER_DIR",
+             "a folder with a chat template and a tokenizer.json, or a GGUF file", set_model},
 };
 constexpr std::array kTemplateExamples{
     Example{"smoe template models/qwen3 --variables chat.json", "the prompt that a request makes"},
@@ -127,6 +130,12 @@ constexpr std::array kOracleExamples{
             "hit rate against ring size, as a table and as a chart"},
 };
 
+constexpr std::array kQualityArguments{kModel};
+constexpr std::array kQualityExamples{
+    Example{"smoe quality models/qwen3-q4 --against models/qwen3 --text wiki.txt",
+            "what the smaller weights cost"},
+};
+
 constexpr std::array<Command, kCommands> kTable{
     Command{CommandId::kShatter, "shatter", "Turn a checkpoint into a model folder, once",
             "Splits a checkpoint into the scout, which stays in memory, and the vault, whose "
@@ -140,8 +149,9 @@ constexpr std::array<Command, kCommands> kTable{
             kRunArguments, kRunExamples},
     Command{CommandId::kInspect, "inspect", "Show what a model is and what fits in which memory",
             "Reads headers only, never weights.", kInspectArguments, kInspectExamples},
-    Command{CommandId::kVerify, "verify", "Check every byte of a model folder",
-            "Compares every record, tensor and header with its checksum, and lists what differs.",
+    Command{CommandId::kVerify, "verify", "Check every byte of a model",
+            "Compares every record, tensor and header with its checksum, and lists what differs. A "
+            "GGUF file has no checksums: its weights are read and their numbers checked.",
             kVerifyArguments, kVerifyExamples},
     Command{CommandId::kEval, "eval", "Measure the perplexity of a text",
             "Cuts the text into windows and scores every token of a window but its first, given "
@@ -185,6 +195,11 @@ constexpr std::array<Command, kCommands> kTable{
             "ready. Ctrl-C or SIGTERM lets answers end for up to 30 seconds. docs/server.md tells "
             "the rest.",
             kServeArguments, kServeExamples},
+    Command{CommandId::kQuality, "quality", "Measure what a conversion of the weights costs",
+            "Runs a text through a model and through the one that it is compared with, and tells "
+            "the perplexity of both, how far the predictions are apart (KL divergence), and how "
+            "often both think the same token the likeliest.",
+            kQualityArguments, kQualityExamples},
 };
 
 }  // namespace

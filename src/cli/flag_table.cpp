@@ -11,7 +11,7 @@ using enum CommandId;
 
 constexpr CommandSet kGenerating = set_of(kRun) | set_of(kChat);
 constexpr CommandSet kEngineUsers = kGenerating | set_of(kEval) | set_of(kLogits) | set_of(kBench) |
-                                    set_of(kTrace) | set_of(kServe);
+                                    set_of(kTrace) | set_of(kServe) | set_of(kQuality);
 constexpr CommandSet kPlanning = kEngineUsers | set_of(kInspect);
 constexpr CommandSet kWorking = kEngineUsers | set_of(kShatter) | set_of(kVerify);
 
@@ -19,7 +19,7 @@ constexpr uint64_t kMaxTokens = std::numeric_limits<int32_t>::max();
 constexpr uint64_t kMaxThreads = 1024;
 
 // The words of each choice, in the order of its enumerators.
-constexpr std::array<std::string_view, 2> kQuantWords{"exact", "quality"};
+constexpr std::array<std::string_view, 4> kQuantWords{"exact", "quality", "balanced", "small"};
 constexpr std::array<std::string_view, 3> kVerifyWords{"always", "first", "never"};
 constexpr std::array<std::string_view, 4> kIoWords{"auto", "uring", "pread", "buffered"};
 constexpr std::array<std::string_view, 3> kEvictionWords{"lru", "rates", "fitted"};
@@ -35,7 +35,9 @@ constexpr std::array kFlags{
                                 settings.quant = static_cast<Quant>(index);
                               }},
          .help = "how weights are kept: exact loses nothing; quality stores large matrices as "
-                 "Q8_0, 8.5 bits a weight",
+                 "Q8_0, 8.5 bits a weight; balanced the experts as Q4_K, 4.5 bits, the rest as "
+                 "Q8_0; small the experts as Q3_K, 3.4 bits, the rest as Q6_K. docs/quality.md "
+                 "says what each costs",
          .fallback = "exact"},
     Flag{
         .name = "experts",
@@ -55,14 +57,21 @@ constexpr std::array kFlags{
          .reach = Reach::kCommandLine},
     Flag{.name = "text",
          .value = "FILE",
-         .commands = set_of(kEval) | set_of(kTrace),
+         .commands = set_of(kEval) | set_of(kTrace) | set_of(kQuality),
          .field = TextField{&Settings::text_file},
          .help = "text to read; any pipe will do",
-         .required_by = set_of(kEval) | set_of(kTrace),
+         .required_by = set_of(kEval) | set_of(kTrace) | set_of(kQuality),
+         .reach = Reach::kCommandLine},
+    Flag{.name = "against",
+         .value = "REFERENCE",
+         .commands = set_of(kQuality),
+         .field = TextField{&Settings::against},
+         .help = "the model to compare with: the same checkpoint, shattered exactly",
+         .required_by = set_of(kQuality),
          .reach = Reach::kCommandLine},
     Flag{.name = "window",
          .value = "TOKENS",
-         .commands = set_of(kEval),
+         .commands = set_of(kEval) | set_of(kQuality),
          .field = DefaultedCountField{&Settings::window_tokens, 2, kMaxTokens},
          .help = "length of a window; each is scored from its second token on",
          .fallback = "512"},

@@ -5,9 +5,9 @@
 #include <random>
 #include <string_view>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "formats/companion.h"
 
 namespace smoe::cli {
 namespace {
@@ -58,11 +58,12 @@ Status read_fields(const Json& config, const fs::path& path, SamplerOptions& opt
   return {};
 }
 
-Status read_generation_config(const fs::path& path, SamplerOptions& options) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return {};
-  SMOE_TRY(const std::string text, read_text_file(path, kMiB));
-  auto config = Json::parse(text, {.max_depth = 512, .unique_keys = false});
+Status read_generation_config(const fs::path& model, SamplerOptions& options) {
+  constexpr std::string_view kName = "generation_config.json";
+  SMOE_TRY(const auto text, read_companion(model, kName, kMiB));
+  if (!text) return {};
+  const fs::path path = companion_path(model, kName);
+  auto config = Json::parse(*text, {.max_depth = 512, .unique_keys = false});
   if (!config) return std::move(config).error().in(path.string());
   if (!config->is_object())
     return Error{Code::kCorrupt, path.string() + ": is no JSON object with settings"};
@@ -78,7 +79,7 @@ void override_with(const std::optional<From>& value, To& target) {
 
 Result<SamplerOptions> sampler_options(const Settings& settings) {
   SamplerOptions options;
-  SMOE_DO(read_generation_config(fs::path(settings.model) / "generation_config.json", options));
+  SMOE_DO(read_generation_config(settings.model, options));
   override_with(settings.temperature, options.temperature);
   override_with(settings.top_k, options.top_k);
   override_with(settings.top_p, options.top_p);

@@ -94,6 +94,17 @@ std::string sizes_text(const Summary& summary) {
   return out;
 }
 
+std::string gain_text(const AsItIs& as_it_is) {
+  std::string out = "Shattering would gain\n";
+  append_line(out, "reads",
+              fmt::format("1 of {} for an expert, instead of {} of {} altogether",
+                          format_bytes(as_it_is.record_bytes), as_it_is.reads,
+                          format_bytes(as_it_is.read_bytes)));
+  append_line(out, "processor", "records are computed on as they are read, nothing is re-tiled");
+  append_line(out, "checksums", "of every record and tensor; a GGUF file has none");
+  return out + "\n";
+}
+
 double resident_share(const MemoryPlan& plan) {
   if (plan.records == 0) return 1;
   return static_cast<double>(std::min(plan.ring_slots(), plan.records)) /
@@ -125,14 +136,15 @@ std::string memory_text(const Summary& summary) {
 }
 
 std::string text_report(const Settings& settings, const Summary& summary) {
-  std::string out = summary.is_model ? fmt::format("{}: model folder, made from {}\n\n",
-                                                   settings.model, summary.source)
-                                     : fmt::format(
-                                           "{}: checkpoint; sizes are those that smoe "
-                                           "shatter --quant exact would write\n\n",
-                                           settings.model);
+  std::string_view is = "checkpoint; sizes are those that smoe shatter --quant exact would write";
+  if (summary.as_it_is) is = "GGUF file, which runs as it is; sizes are those in memory";
+  const std::string made_from = "model folder, made from " + summary.source;
+  if (summary.is_model) is = made_from;
+  std::string out = fmt::format("{}: {}\n\n", settings.model, is);
   out += architecture_text(summary.spec) + "\n" + tensors_text(summary) + "\n" +
-         sizes_text(summary) + "\n" + memory_text(summary);
+         sizes_text(summary) + "\n";
+  if (summary.as_it_is) out += gain_text(*summary.as_it_is);
+  out += memory_text(summary);
   for (const std::string& note : summary.notes) out += fmt::format("note: {}\n", note);
   return out;
 }
@@ -181,6 +193,13 @@ std::string json_report(const Summary& summary) {
         .member("count", size.records)
         .end_object();
   json.end_array();
+  if (summary.as_it_is)
+    json.key("as_it_is")
+        .begin_object()
+        .member("reads", summary.as_it_is->reads)
+        .member("read_bytes", summary.as_it_is->read_bytes)
+        .member("record_bytes", summary.as_it_is->record_bytes)
+        .end_object();
   write_tensors(json, summary);
   write_memory(json, summary);
   json.key("notes").begin_array();

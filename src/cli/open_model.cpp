@@ -1,7 +1,11 @@
 #include "cli/open_model.h"
 
+#include <utility>
+
 #include "base/log.h"
 #include "base/units.h"
+#include "formats/companion.h"
+#include "shatter/unshattered.h"
 
 namespace smoe::cli {
 namespace {
@@ -15,7 +19,8 @@ std::optional<uint32_t> narrow(const std::optional<uint64_t>& value) {
 
 Result<Tokenizer> load_tokenizer(const std::filesystem::path& model) {
   std::error_code ignored;
-  if (std::filesystem::exists(model / "tokenizer.json", ignored)) return Tokenizer::load(model);
+  if (is_gguf_path(model) || std::filesystem::exists(model / "tokenizer.json", ignored))
+    return Tokenizer::load(model);
   return Error{Code::kNotFound,
                model.string() +
                    ": has no tokenizer.json, which turns text into tokens; copy the "
@@ -32,7 +37,7 @@ std::tm local_time() {
 Result<OpenModel> open_model(const Context& context, const OpenWishes& wishes) {
   const Settings& settings = context.settings;
   EngineOptions options;
-  options.memory_bytes = settings.memory_bytes;
+  options.memory_bytes = wishes.memory_bytes ? wishes.memory_bytes : settings.memory_bytes;
   options.ring_slots = narrow(settings.ring_slots);
   options.context = settings.context_tokens ? narrow(settings.context_tokens) : wishes.positions;
   options.prompt_chunk =
@@ -48,7 +53,9 @@ Result<OpenModel> open_model(const Context& context, const OpenWishes& wishes) {
   OpenModel model;
   model.pool = std::make_unique<ThreadPool>(threads_of(settings));
   SMOE_TRY(model.device, make_cpu_device(*model.pool, settings.kernels));
-  SMOE_TRY(model.engine, Engine::open(settings.model, options, *model.device));
+  SMOE_TRY(ModelFiles files, open_model_files(wishes.model.value_or(settings.model)));
+  for (const std::string& note : files.notes) log::info("{}: {}", files.path.string(), note);
+  SMOE_TRY(model.engine, Engine::open(std::move(files), options, *model.device));
   const MemoryPlan& plan = model.engine->plan();
   log::debug("{}; {}", model.device->description(), model.engine->stream_description());
   log::debug(

@@ -29,10 +29,12 @@ Result<Tokenizer> load_tokenizer(const std::filesystem::path& model);
 
 // What a command wants where no flag says otherwise.
 struct OpenWishes {
-  std::optional<uint32_t> positions = {};     // of the context
-  std::optional<uint32_t> prompt_chunk = {};  // tokens
-  std::optional<uint32_t> sequences = {};     // open at once
-  VisitObserver* observer = nullptr;          // outlives the engine
+  std::optional<uint32_t> positions = {};           // of the context
+  std::optional<uint32_t> prompt_chunk = {};        // tokens
+  std::optional<uint32_t> sequences = {};           // open at once
+  VisitObserver* observer = nullptr;                // outlives the engine
+  std::optional<std::filesystem::path> model = {};  // another one than the command's
+  std::optional<uint64_t> memory_bytes = {};        // over --memory
 };
 
 // Fails: as Engine::open.

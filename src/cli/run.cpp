@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
@@ -20,6 +19,7 @@
 #include "cli/run_report.h"
 #include "engine/generation.h"
 #include "engine/session.h"
+#include "formats/companion.h"
 #include "text/chat/chat_format.h"
 #include "text/chat/stop_tokens.h"
 #include "text/end_tokens.h"
@@ -61,14 +61,10 @@ Result<Prompt> chat_prompt(const Settings& settings, const ChatFormat& format, s
 
 // BOS, and EOS where the model wants it, once: the prompt may spell them out.
 Result<EndTokens> end_tokens_of(const std::filesystem::path& model, const Tokenizer& tokenizer) {
-  const std::filesystem::path path = model / "tokenizer_config.json";
-  std::error_code ignored;
-  std::string config;
-  if (std::filesystem::exists(path, ignored)) {
-    SMOE_TRY(config, read_text_file(path, 64 * kMiB));
-  }
-  auto ends = read_end_tokens(config, tokenizer);
-  if (!ends) return std::move(ends).error().in(path.string());
+  constexpr std::string_view kName = "tokenizer_config.json";
+  SMOE_TRY(const auto config, read_companion(model, kName, 64 * kMiB));
+  auto ends = read_end_tokens(config.value_or(""), tokenizer);
+  if (!ends) return std::move(ends).error().in(companion_path(model, kName).string());
   return ends;
 }
 

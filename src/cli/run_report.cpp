@@ -99,6 +99,10 @@ std::string run_table(const Engine& engine, const Generation& generation) {
       {"disk busy", fmt::format("{:.0f} ms", milliseconds(stream.disk_busy_ns)),
        fmt::format("{:.0f} % of it while computing",
                    100 * share(stream.overlap_ns(), stream.disk_busy_ns))},
+      {"re-tiled", format_bytes(stream.retiled_bytes),
+       stream.retiled_bytes == 0 ? "records are read as they are used"
+                                 : fmt::format("as it arrived, in {:.0f} ms of all readers",
+                                               milliseconds(stream.retile_ns))},
       {"bets", fmt::format("{}", stream.bets),
        fmt::format("{} of them used; {} read in vain", stream.bets_used,
                    format_bytes(stream.bet_bytes_wasted))},
@@ -144,7 +148,8 @@ std::string run_json(const Engine& engine, const Generation& generation, const A
   json.member("bet_bytes_wasted", stream.bet_bytes_wasted);
   json.member("disk_busy_ms", milliseconds(stream.disk_busy_ns));
   json.member("overlap_ms", milliseconds(stream.overlap_ns()));
-  json.member("retries", stream.retries);
+  json.member("retries", stream.retries).member("retiled_bytes", stream.retiled_bytes);
+  json.member("retile_ms", milliseconds(stream.retile_ns));
   json.member("stall_ms", milliseconds(stream.wait_ns)).end_object();
   json.key("memory").begin_object();
   json.member("planned_bytes", plan.total_bytes()).member("budget_bytes", plan.budget_bytes);

@@ -28,9 +28,10 @@ enum class CommandId : uint8_t {
   kBench,
   kTrace,
   kOracle,
-  kServe
+  kServe,
+  kQuality
 };
-inline constexpr size_t kCommands = 13;
+inline constexpr size_t kCommands = 14;
 
 // What the field of an answer is called that has the model's thinking.
 enum class ReasoningField : uint8_t { kReasoningContent, kReasoning };
@@ -47,8 +48,9 @@ struct Settings {
   Quant quant = Quant::kExact;
   std::optional<std::string> experts_format;  // shatter
   std::optional<std::string> scout_format;    // shatter
-  std::optional<std::string> text_file;       // eval, trace
-  uint64_t window_tokens = 512;               // eval
+  std::optional<std::string> text_file;       // eval, trace, quality
+  uint64_t window_tokens = 512;               // eval, quality
+  std::optional<std::string> against;         // quality
   std::vector<TokenId> tokens;                // logits
   std::optional<std::string> output;          // logits, trace, oracle
   bool hidden = false;                        // logits

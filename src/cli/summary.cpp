@@ -17,7 +17,9 @@
 #include "engine/engine.h"
 #include "families/gguf_checkpoint.h"
 #include "formats/checkpoint.h"
+#include "formats/companion.h"
 #include "shatter/plan.h"
+#include "shatter/unshattered.h"
 
 namespace smoe::cli {
 namespace {
@@ -127,7 +129,7 @@ Status plan_rows(const Planner& planner, const Settings& settings, Summary& summ
 
 Result<Summary> summarize_model(const fs::path& path, const Settings& settings,
                                 const Device& device) {
-  SMOE_TRY(const ModelFiles files, ModelFiles::open(path));
+  SMOE_TRY(const ModelFiles files, open_model_files(path));
   Summary summary;
   summary.is_model = true;
   summary.source = files.scout.info().source;
@@ -137,11 +139,39 @@ Result<Summary> summarize_model(const fs::path& path, const Settings& settings,
   std::vector<VaultInfo> vaults;
   for (const VaultFile& file : files.vault) vaults.push_back(file.info());
   describe(vaults, summary);
-  const ModelSizes sizes = files.sizes();
+  const ModelSizes sizes = sizes_of(files, EngineOptions().readers);
   const Planner planner = [&](const EngineOptions& options) {
     return Engine::plan(files.spec, sizes, options, device);
   };
   SMOE_DO(plan_rows(planner, settings, summary));
+  return summary;
+}
+
+AsItIs reading_of(const VaultFile& layer) {
+  const VaultInfo& info = layer.info();
+  AsItIs reading;
+  reading.record_bytes = info.record.record_bytes;
+  for (uint32_t segment = 0; segment < info.record.segments.size(); ++segment)
+    for (uint32_t tile = 0; tile * kTileRows < info.record.segments[segment].rows;) {
+      const RowPiece piece = piece_at(info.record, layer.rows().slices, segment, tile);
+      ++reading.reads;
+      reading.read_bytes += piece.read_bytes();
+      tile += piece.tiles;
+    }
+  return reading;
+}
+
+Result<Summary> summarize_gguf(const fs::path& path, const Settings& settings,
+                               const Device& device) {
+  SMOE_TRY(Summary summary, summarize_model(path, settings, device));
+  summary.is_model = false;
+  SMOE_TRY(const ModelFiles files, open_model_files(path));
+  summary.notes = files.notes;
+  for (const VaultFile& layer : files.vault) {
+    const AsItIs reading = reading_of(layer);
+    if (!summary.as_it_is || reading.record_bytes > summary.as_it_is->record_bytes)
+      summary.as_it_is = reading;
+  }
   return summary;
 }
 
@@ -155,7 +185,7 @@ Result<Summary> summarize_checkpoint(const fs::path& path, const Settings& setti
   describe(plan.scout, summary);
   for (const ScoutTensor& tensor : plan.scout.tensors) summary.scout_bytes += tensor.bytes;
   describe(plan.vaults, summary);
-  ModelSizes sizes{summary.scout_bytes, summary.records, 0};
+  ModelSizes sizes{summary.scout_bytes, summary.records};
   std::error_code no_tokenizer;
   const uint64_t tokenizer = fs::file_size(path / "tokenizer.json", no_tokenizer);
   if (!no_tokenizer) sizes.tokenizer_bytes = tokenizer;
@@ -174,6 +204,7 @@ Result<Summary> summarize(const fs::path& path, const Settings& settings) {
   std::error_code ignored;
   const bool is_model =
       fs::exists(path / "scout.safetensors", ignored) || fs::exists(path / "vault", ignored);
+  if (is_gguf_path(path)) return summarize_gguf(path, settings, *device);
   return is_model ? summarize_model(path, settings, *device)
                   : summarize_checkpoint(path, settings, *device);
 }

@@ -33,14 +33,23 @@ struct MemoryRow {
   std::string refusal;             // then: why
 };
 
+// How an expert of a GGUF file is read, against a record of a vault.
+struct AsItIs {
+  uint64_t reads = 0;         // of an expert; a record is one
+  uint64_t read_bytes = 0;    // of them, rounded out to the disk's blocks
+  uint64_t record_bytes = 0;  // after shattering
+};
+
 struct Summary {
-  bool is_model = false;  // a model folder; otherwise a checkpoint, and sizes are those to come
+  bool is_model = false;  // a model folder; otherwise a checkpoint, and sizes are those to come,
+                          // which for a GGUF file are those that it has in memory, too
   std::string source;     // where a model came from
   ModelSpec spec;
   std::vector<TensorGroup> tensors;
   uint64_t scout_bytes = 0;
   uint64_t vault_bytes = 0;
   std::vector<RecordSize> records;  // ascending by record_bytes
+  std::optional<AsItIs> as_it_is;   // of a GGUF file, the largest expert
   std::vector<std::string> notes;
   std::vector<MemoryRow> memory;
 };

@@ -13,13 +13,14 @@
 #include "cli/output_file.h"
 #include "cli/prompt_progress.h"
 #include "engine/session.h"
+#include "shatter/unshattered.h"
 
 namespace smoe::cli {
 
 Outcome trace_command(Context& context) {
   const Settings& settings = context.settings;
   SMOE_DO(check_output(*settings.output, {settings.model, *settings.text_file}));
-  SMOE_TRY(const ModelFiles files, ModelFiles::open(settings.model));
+  SMOE_TRY(const ModelFiles files, open_model_files(settings.model));
   if (files.vault.empty())
     return Error{Code::kUnsupported, settings.model + ": has no experts, so nothing to trace"};
   TraceRecorder recorder(files.vault);

@@ -1,4 +1,4 @@
-// smoe verify: every checksum of a model folder.
+// smoe verify: every checksum of a model folder, every number of a GGUF file.
 #include "shatter/verify.h"
 
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/generation_defaults.h"
 #include "cli/progress.h"
+#include "formats/companion.h"
 #include "text/compact_file.h"
 #include "text/template/chat_config.h"
 #include "text/tokenizer.h"
@@ -64,6 +65,7 @@ void check_texts(const Settings& settings, VerifyReport& report) {
     ++report.files;
     note_problem(read_compact_file(folder / kCompactName, folder / kTokenizerName), report);
   }
+  if (is_gguf_path(folder)) note_problem(Tokenizer::load(folder), report);
   note_problem(read_chat_config(folder), report);
   note_problem(sampler_options(settings), report);
 }

@@ -3,73 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/system_memory.h"
 #include "base/units.h"
-#include "model/inventory.h"
 
 namespace smoe {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Program, libraries, stacks of a few threads, file headers; and a tokenizer's tables against the
 // size of its file (measured: docs/benchmarks.md).
 constexpr uint64_t kProgramBytes = 24 * kMiB;
 constexpr uint64_t kTokenizerFactor = 8;
-
-Status check_segment(const VaultFile& file, const char* name, uint32_t rows, uint32_t cols) {
-  const Segment* segment = file.info().record.find(name);
-  if (segment == nullptr)
-    return Error{Code::kCorrupt, fmt::format("{}: records have no {}", file.path().string(), name)};
-  if (segment->rows == rows && segment->cols == cols) return {};
-  return Error{Code::kCorrupt,
-               fmt::format("{}: the {} of an expert is [{}, {}], the model needs [{}, {}]",
-                           file.path().string(), name, segment->rows, segment->cols, rows, cols)};
-}
-
-Status check_vault(const VaultFile& file, const ModelFiles& model, uint32_t layer) {
-  const FfnSpec& ffn = model.spec.layers[layer].ffn;
-  const VaultInfo& info = file.info();
-  if (info.fingerprint != model.scout.info().fingerprint)
-    return Error{Code::kCorrupt,
-                 fmt::format("{}: belongs to another model than {} (fingerprint {:016x}, expected "
-                             "{:016x}); shatter the checkpoint again",
-                             file.path().string(), model.scout.path().filename().string(),
-                             info.fingerprint, model.scout.info().fingerprint)};
-  if (info.layer != layer)
-    return Error{Code::kCorrupt, fmt::format("{}: holds layer {}, expected {}",
-                                             file.path().string(), info.layer, layer)};
-  if (info.experts != ffn.experts)
-    return Error{Code::kCorrupt, fmt::format("{}: holds {} experts, the model has {}",
-                                             file.path().string(), info.experts, ffn.experts)};
-  SMOE_DO(check_segment(file, "gate", ffn.width, model.spec.width));
-  SMOE_DO(check_segment(file, "up", ffn.width, model.spec.width));
-  return check_segment(file, "down", model.spec.width, ffn.width);
-}
-
-Error no_model(const fs::path& folder) {
-  std::error_code ignored;
-  const std::string name = folder.string();
-  if (!fs::exists(folder, ignored)) return {Code::kNotFound, name + ": no such model folder"};
-  const bool checkpoint = fs::exists(folder / "model.safetensors", ignored) ||
-                          fs::exists(folder / "model.safetensors.index.json", ignored) ||
-                          folder.extension() == ".safetensors" || folder.extension() == ".gguf";
-  if (checkpoint)
-    return {Code::kNotFound,
-            fmt::format("{}: is a checkpoint that was not shattered yet; run\n  smoe "
-                        "shatter {} MODEL\nand use MODEL here",
-                        name, name)};
-  if (fs::exists(folder / "vault", ignored))
-    return {Code::kNotFound,
-            name +
-                ": is unfinished (no scout.safetensors); run the same smoe shatter "
-                "again and it resumes"};
-  return {Code::kNotFound, name + ": is no model folder (no scout.safetensors)"};
-}
 
 // Share of available memory that the default budget takes: the rest absorbs what other programs
 // will ask for and what the kernel needs to keep the machine responsive.
@@ -80,39 +27,14 @@ uint64_t default_budget() {
 
 }  // namespace
 
-Result<ModelFiles> ModelFiles::open(const fs::path& folder) {
-  std::error_code ignored;
-  if (!fs::exists(folder / "scout.safetensors", ignored)) return no_model(folder);
-  ModelFiles model;
-  model.folder = folder;
-  SMOE_TRY(model.scout, ScoutFile::open(folder / "scout.safetensors"));
-  auto spec = ModelSpec::from_json(model.scout.info().spec_json);
-  if (!spec) return std::move(spec).error().in(model.scout.path().string());
-  model.spec = *std::move(spec);
-  for (uint32_t layer = 0; layer < model.spec.layers.size(); ++layer) {
-    if (model.spec.layers[layer].ffn.kind != FfnKind::kExperts) continue;
-    SMOE_TRY(VaultFile file, VaultFile::open(folder / "vault" / vault_file_name(layer)));
-    SMOE_DO(check_vault(file, model, layer));
-    model.vault.push_back(std::move(file));
-  }
-  return model;
-}
-
-uint64_t ModelFiles::vault_bytes() const {
-  uint64_t bytes = 0;
-  for (const VaultFile& file : vault)
-    bytes += file.info().record.record_bytes * file.info().experts;
-  return bytes;
-}
-
-ModelSizes ModelFiles::sizes() const {
+ModelSizes sizes_of(const ModelFiles& files, unsigned readers) {
   ModelSizes sizes;
-  sizes.scout_bytes = scout.data_bytes();
-  for (const RecordClass& record : record_classes(vault))
+  sizes.scout_bytes = files.scout.data_bytes();
+  for (const RecordClass& record : record_classes(files.vault))
     sizes.records.push_back({record.record_bytes, record.records});
-  std::error_code error;
-  const uint64_t tokenizer = fs::file_size(folder / "tokenizer.json", error);
-  if (!error) sizes.tokenizer_bytes = tokenizer;
+  sizes.tokenizer_bytes = files.tokenizer_bytes;
+  sizes.arrival_bytes = arrival_bytes(files.vault, readers);
+  if (files.scout_reader) sizes.arrival_bytes += files.scout_reader->buffer_bytes();
   return sizes;
 }
 
@@ -132,7 +54,7 @@ Result<MemoryPlan> Engine::plan(const ModelSpec& spec, const ModelSizes& sizes,
   request.fixed_bytes = kProgramBytes + kTokenizerFactor * sizes.tokenizer_bytes;
   request.sizes = sizes.records;
   request.scratch_of = [&, context = request.context](uint32_t rows) {
-    return Scratch::bytes_for(spec, rows) +
+    return sizes.arrival_bytes + Scratch::bytes_for(spec, rows) +
            device.scratch_bytes(Scratch::limits_for(spec, rows, context));
   };
   request.ring_slots = options.ring_slots;
@@ -140,20 +62,29 @@ Result<MemoryPlan> Engine::plan(const ModelSpec& spec, const ModelSizes& sizes,
   return plan_memory(request);
 }
 
-Result<std::unique_ptr<Engine>> Engine::open(const fs::path& folder, const EngineOptions& options,
-                                             Device& device) {
-  return guarded([&] { return open_parts(folder, options, device); });
+Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& folder,
+                                             const EngineOptions& options, Device& device) {
+  return guarded([&]() -> Result<std::unique_ptr<Engine>> {
+    SMOE_TRY(ModelFiles files, ModelFiles::open(folder));
+    return open_parts(std::move(files), options, device);
+  });
 }
 
-Result<std::unique_ptr<Engine>> Engine::open_parts(const fs::path& folder,
-                                                   const EngineOptions& options, Device& device) {
+Result<std::unique_ptr<Engine>> Engine::open(ModelFiles files, const EngineOptions& options,
+                                             Device& device) {
+  return guarded([&] { return open_parts(std::move(files), options, device); });
+}
+
+Result<std::unique_ptr<Engine>> Engine::open_parts(ModelFiles files, const EngineOptions& options,
+                                                   Device& device) {
   std::unique_ptr<Engine> engine(new Engine());
-  SMOE_TRY(engine->files_, ModelFiles::open(folder));
+  engine->files_ = std::move(files);
   const ModelSpec& spec = engine->files_.spec;
-  SMOE_TRY(engine->plan_, plan(spec, engine->files_.sizes(), options, device));
+  SMOE_TRY(engine->plan_, plan(spec, sizes_of(engine->files_, options.readers), options, device));
   const MemoryPlan& plan = engine->plan_;
 
-  SMOE_TRY(engine->scout_, Scout::open(engine->files_.scout, spec, device));
+  SMOE_TRY(engine->scout_,
+           Scout::open(engine->files_.scout, spec, device, engine->files_.scout_reader));
   if (!engine->files_.vault.empty()) {
     StreamerOptions stream;
     stream.slots = plan.slots;
@@ -185,8 +116,8 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(const fs::path& folder,
   parts.cancelled = &engine->cancelled_;
   parts.bets = options.bets;
   engine->step_ = std::make_unique<Step>(parts);
-  log::debug("{}: {} layers, {} records, {}", folder.string(), spec.layers.size(), plan.records,
-             engine->stream_description());
+  log::debug("{}: {} layers, {} records, {}", engine->files_.path.string(), spec.layers.size(),
+             plan.records, engine->stream_description());
   return engine;
 }
 

@@ -20,6 +20,7 @@
 #include "formats/scout_file.h"
 #include "formats/vault_file.h"
 #include "model/memory_plan.h"
+#include "model/model_files.h"
 #include "model/spec.h"
 #include "stream/streamer.h"
 
@@ -51,26 +52,18 @@ struct ModelSizes {
   uint64_t scout_bytes = 0;
   std::vector<RecordSize> records;  // ascending by record_bytes
   uint64_t tokenizer_bytes = 0;     // of tokenizer.json
+  uint64_t arrival_bytes = 0;       // buffers for rows that become tiles as they are read
 };
 
-// The files of a model folder, opened and checked against each other; no weights yet.
-struct ModelFiles {
-  std::filesystem::path folder;
-  ScoutFile scout;
-  std::vector<VaultFile> vault;  // ascending by layer
-  ModelSpec spec;
-
-  // Fails: kNotFound (no model folder: says how to make one), kCorrupt (a vault of another scout, a
-  // missing layer, a record that contradicts the spec), naming the file.
-  static Result<ModelFiles> open(const std::filesystem::path& folder);
-  uint64_t vault_bytes() const;
-  ModelSizes sizes() const;
-};
+// `readers`: reads under way at once (EngineOptions).
+ModelSizes sizes_of(const ModelFiles& files, unsigned readers);
 
 class Engine {
  public:
   // `device` outlives the engine. The scout is still being read when this returns.
   // Fails: as ModelFiles::open; kNoMemory with the smallest budget that works; kUsage.
+  static Result<std::unique_ptr<Engine>> open(ModelFiles files, const EngineOptions& options,
+                                              Device& device);
   static Result<std::unique_ptr<Engine>> open(const std::filesystem::path& folder,
                                               const EngineOptions& options, Device& device);
   // What open() would plan, without loading anything. Fails: kNoMemory, kUsage.
@@ -80,6 +73,7 @@ class Engine {
 
   const ModelSpec& spec() const { return files_.spec; }
   const MemoryPlan& plan() const { return plan_; }
+  uint64_t vault_bytes() const { return files_.vault_bytes(); }
   uint32_t prompt_chunk() const { return plan_.prompt_chunk; }
   uint32_t context() const { return plan_.context; }
   KvCache& kv() { return *kv_; }
@@ -103,8 +97,8 @@ class Engine {
 
  private:
   Engine() = default;
-  static Result<std::unique_ptr<Engine>> open_parts(const std::filesystem::path& folder,
-                                                    const EngineOptions& options, Device& device);
+  static Result<std::unique_ptr<Engine>> open_parts(ModelFiles files, const EngineOptions& options,
+                                                    Device& device);
 
   ModelFiles files_;
   MemoryPlan plan_;

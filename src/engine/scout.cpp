@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "base/check.h"
 #include "base/checksum.h"
@@ -83,14 +84,15 @@ Status check_shape(const ScoutFile& file, const ScoutTensor& tensor, const Tenso
 }  // namespace
 
 Result<std::unique_ptr<Scout>> Scout::open(const ScoutFile& file, const ModelSpec& spec,
-                                           Device& device) {
-  std::unique_ptr<Scout> scout(new Scout(file, spec));
+                                           Device& device, std::shared_ptr<ScoutReader> reader) {
+  std::unique_ptr<Scout> scout(new Scout(file, spec, std::move(reader)));
   SMOE_DO(scout->bind(device));
   scout->reader_ = std::thread([raw = scout.get()] { raw->read_all(); });
   return scout;
 }
 
-Scout::Scout(const ScoutFile& file, const ModelSpec& spec) : file_(file), spec_(spec) {}
+Scout::Scout(const ScoutFile& file, const ModelSpec& spec, std::shared_ptr<ScoutReader> reader)
+    : file_(file), spec_(spec), tensors_(std::move(reader)) {}
 
 Scout::~Scout() {
   stopping_.store(true, std::memory_order_relaxed);
@@ -152,25 +154,38 @@ Status Scout::wait_for(uint32_t tensors) const {
   }
 }
 
+void Scout::publish(uint32_t value) {
+  progress_.store(value, std::memory_order_release);  // publishes the bytes, or error_
+  progress_.notify_all();
+}
+
 void Scout::read_all() {
-  const auto publish = [this](uint32_t value) {
-    progress_.store(value, std::memory_order_release);  // publishes the bytes, or error_
-    progress_.notify_all();
-  };
-  const auto run = [&]() -> Status {
-    SMOE_TRY(const File file, File::open(file_.path()));
-    ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
-    uint32_t done = 0;
-    for (const ScoutTensor& tensor : file_.info().tensors) {
-      SMOE_DO(read_tensor(file, tensor));
-      publish(++done);
-    }
-    return {};
-  };
-  if (Status status = guarded(run); !status) {
+  if (Status status = guarded([&] { return tensors_ ? read_from_reader() : read_file(); });
+      !status) {
     error_ = std::move(status).error();
     publish(kFailed);
   }
+}
+
+Status Scout::read_file() {
+  SMOE_TRY(const File file, File::open(file_.path()));
+  ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  uint32_t done = 0;
+  for (const ScoutTensor& tensor : file_.info().tensors) {
+    SMOE_DO(read_tensor(file, tensor));
+    publish(++done);
+  }
+  return {};
+}
+
+Status Scout::read_from_reader() {
+  const std::vector<ScoutTensor>& tensors = file_.info().tensors;
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
+    const uint64_t begin = tensors[i].offset - file_.data_begin();
+    SMOE_DO(tensors_->read(i, memory_.bytes().subspan(begin, tensors[i].bytes), stopping_));
+    publish(i + 1);
+  }
+  return {};
 }
 
 Status Scout::read_tensor(const File& file, const ScoutTensor& tensor) {

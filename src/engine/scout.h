@@ -34,9 +34,11 @@ struct LayerWeights {
 class Scout {
  public:
   // Checks that the file has every tensor that `spec` needs in its shape, reserves the memory and
-  // starts the reading thread. Fails: kCorrupt, kNotFound (naming file and tensor), kNoMemory, kIo.
+  // starts the reading thread, which asks `reader` where there is one. Fails: kCorrupt, kNotFound
+  // (naming file and tensor), kNoMemory, kIo.
   static Result<std::unique_ptr<Scout>> open(const ScoutFile& file, const ModelSpec& spec,
-                                             Device& device);
+                                             Device& device,
+                                             std::shared_ptr<ScoutReader> reader = {});
   ~Scout();
   Scout(const Scout&) = delete;
   Scout& operator=(const Scout&) = delete;
@@ -64,14 +66,18 @@ class Scout {
   }
 
  private:
-  Scout(const ScoutFile& file, const ModelSpec& spec);
+  Scout(const ScoutFile& file, const ModelSpec& spec, std::shared_ptr<ScoutReader> reader);
   Status bind(Device& device);
   Status wait_for(uint32_t tensors) const;
   void read_all();
+  Status read_file();
+  Status read_from_reader();
+  void publish(uint32_t value);
   Status read_tensor(const File& file, const ScoutTensor& tensor);
 
   ScoutFile file_;
   const ModelSpec& spec_;
+  std::shared_ptr<ScoutReader> tensors_;  // shared with ModelFiles; none: they are read from file_
   uint64_t step_bytes_ = 0;
   AlignedBuffer memory_;
   Buffer buffer_;

@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "families/gguf_architecture.h"
+#include "formats/companion.h"
 #include "formats/gguf.h"
-#include "formats/gguf_tokenizer.h"
 #include "model/inventory.h"
 
 namespace smoe {
@@ -69,6 +69,12 @@ class GgufCheckpoint : public TensorSource {
     return std::vector<std::byte>(data.begin(), data.end());
   }
 
+  std::optional<Extent> extent_of(const Tensor& tensor) const override {
+    const Slice& slice = slices_[static_cast<size_t>(&tensor - tensors_.data())];
+    if (slice.paired_heads != 0) return std::nullopt;
+    return Extent{files_[slice.file].path(), slice.begin};
+  }
+
   std::string identity() const override {
     std::string text;
     for (const GgufFile& file : files_)
@@ -78,7 +84,7 @@ class GgufCheckpoint : public TensorSource {
   }
 
   Result<std::optional<std::string>> companion(std::string_view file_name) const override {
-    auto text = companion_text(file_name);
+    auto text = gguf_companion(header(), file_name);
     if (!text) return std::move(text).error().in(path_.string());
     return text;
   }
@@ -230,17 +236,6 @@ class GgufCheckpoint : public TensorSource {
       std::memcpy(result.data() + row * row_bytes, data.data() + from * row_bytes, row_bytes);
     }
     return result;
-  }
-
-  Result<std::optional<std::string>> companion_text(std::string_view file_name) const {
-    if (file_name == "tokenizer.json") return tokenizer_json_of(header());
-    if (file_name == "tokenizer_config.json") return tokenizer_config_of(header());
-    if (file_name != "chat_template.jinja") return std::optional<std::string>();
-    const GgufValue* value = header().find("tokenizer.chat_template");
-    if (value == nullptr) return std::optional<std::string>();
-    const auto text = value->as_string();
-    if (!text) return Error{Code::kCorrupt, "tokenizer.chat_template must be a string"};
-    return std::optional<std::string>(*text);
   }
 
   fs::path path_;

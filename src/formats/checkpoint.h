@@ -39,6 +39,13 @@ class TensorSource {
                          const Receiver& receive) = 0;
   // The bytes of one tensor, copied out (small tensors: scales, norms). Fails: kNotFound.
   virtual Result<std::vector<std::byte>> read(std::string_view name) = 0;
+  // Where the bytes of one of tensors() lie, for those who read them themselves; nothing when they
+  // do not lie anywhere as deliver() gives them.
+  struct Extent {
+    std::filesystem::path file;
+    uint64_t offset = 0;
+  };
+  virtual std::optional<Extent> extent_of(const Tensor& /*tensor*/) const { return {}; }
   // Identity for the fingerprint of a plan: file names, sizes and header checksums, not data.
   virtual std::string identity() const = 0;
   // config.json and, where present, the other files that belong to a model folder.

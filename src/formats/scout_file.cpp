@@ -176,6 +176,15 @@ Result<ScoutFile> ScoutFile::open(const std::filesystem::path& path) {
   return file;
 }
 
+ScoutFile ScoutFile::over(ScoutInfo info, const std::filesystem::path& path) {
+  ScoutFile file;
+  file.data_begin_ = info.tensors.front().offset;
+  file.data_bytes_ = info.tensors.back().offset + info.tensors.back().bytes - file.data_begin_;
+  file.info_ = std::move(info);
+  file.path_ = path;
+  return file;
+}
+
 Status plan_scout(ScoutInfo& info) {
   SMOE_TRY(const SafetensorsLayout layout, lay_out(info));
   place(info.tensors, layout.header.data_begin);

@@ -2,8 +2,11 @@
 // docs/model-folder.md has the metadata keys.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +45,8 @@ class ScoutFile {
   // Reads and checks header, its checksum, sizes and version; no tensor data.
   // Fails: kNotFound, kIo, kCorrupt, kUnsupported, naming the file and the fact.
   static Result<ScoutFile> open(const std::filesystem::path& path);
+  // A scout that was never written: tensors have their places, `path` is for messages.
+  static ScoutFile over(ScoutInfo info, const std::filesystem::path& path);
 
   const ScoutInfo& info() const { return info_; }
   uint64_t data_begin() const { return data_begin_; }
@@ -53,6 +58,17 @@ class ScoutFile {
   uint64_t data_begin_ = 0;
   uint64_t data_bytes_ = 0;
   std::filesystem::path path_;
+};
+
+// Brings the tensors of a scout that was never written into memory, as a file would have them.
+class ScoutReader {
+ public:
+  virtual ~ScoutReader() = default;
+  // `out` has the tensor's bytes and is zero. Threads: one. Fails: kCancelled when `stop` becomes
+  // true; as reading and packing do, naming file and tensor.
+  virtual Status read(size_t tensor, std::span<std::byte> out, const std::atomic<bool>& stop) = 0;
+  // What read() needs of memory beside `out`.
+  virtual uint64_t buffer_bytes() const = 0;
 };
 
 // The bytes that open a scout file. `info.tensors` has names, layouts, formats, shapes and

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/check.h"
 #include "base/checksum.h"
 #include "base/units.h"
 #include "formats/corrupt.h"
@@ -72,6 +73,16 @@ Result<VaultFile> VaultFile::open(const std::filesystem::path& path) {
   VaultFile file;
   file.info_ = std::move(*info);
   file.path_ = path;
+  return file;
+}
+
+VaultFile VaultFile::over(VaultInfo info, RowStore rows) {
+  SMOE_CHECK(rows.slices.size() == size_t{info.experts} * info.record.segments.size());
+  VaultFile file;
+  file.info_ = std::move(info);
+  file.info_.checksums.clear();
+  file.path_ = rows.files[rows.slices.front().file];
+  file.rows_ = std::move(rows);
   return file;
 }
 

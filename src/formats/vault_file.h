@@ -1,4 +1,5 @@
-// One layer of the vault: vault/layer-NNNNN.safetensors, one U8 tensor "expert.N" a record.
+// One layer of the vault: vault/layer-NNNNN.safetensors, one U8 tensor "expert.N" a record. Or a
+// layer that was never written: then its records are made of another file's rows as they are read.
 // docs/model-folder.md has the metadata keys.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "formats/record.h"
+#include "formats/row_pieces.h"
 
 namespace smoe {
 
@@ -34,13 +36,18 @@ class VaultFile {
   // Reads and checks header, its checksum, sizes and version; no record.
   // Fails: kNotFound, kIo, kCorrupt, kUnsupported, naming the file and the fact.
   static Result<VaultFile> open(const std::filesystem::path& path);
+  // A layer whose records lie elsewhere: three slices for each expert. There are no checksums.
+  static VaultFile over(VaultInfo info, RowStore rows);
 
+  // Where the records lie, unless they lie in this file as they are used.
+  const RowStore& rows() const { return rows_; }
   const VaultInfo& info() const { return info_; }
   const std::filesystem::path& path() const { return path_; }
 
  private:
   VaultInfo info_;
   std::filesystem::path path_;
+  RowStore rows_;
 };
 
 // The bytes that open a vault file (length prefix, header, padding), made once all checksums are

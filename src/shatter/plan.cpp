@@ -15,7 +15,18 @@
 namespace smoe {
 namespace {
 
-constexpr std::string_view kQuantNames[] = {"exact", "quality"};  // in the order of the enumerators
+// What a preset makes of matrices that are no blocks yet; nothing: they keep their type.
+struct Preset {
+  std::string_view name;
+  std::optional<Format> experts;
+  std::optional<Format> scout;
+};
+// In the order of the enumerators. The dense matrices are used by every token, and of most models
+// they are a tenth of the weights, so they are worth more bits than the experts.
+constexpr Preset kPresets[] = {{"exact", std::nullopt, std::nullopt},
+                               {"quality", Format::kQ8_0, Format::kQ8_0},
+                               {"balanced", Format::kQ4_K, Format::kQ8_0},
+                               {"small", Format::kQ3_K, Format::kQ6_K}};
 
 bool is_router(Role role) { return role == Role::kRouter || role == Role::kSharedRouter; }
 
@@ -25,10 +36,9 @@ class FormatChoice {
   FormatChoice(const TensorSource& source, const SourceModel& model, const ShatterOptions& options,
                std::vector<std::string>& notes)
       : source_(source), model_(model), notes_(notes) {
-    const auto by_preset =
-        options.quant == Quant::kQuality ? std::optional(Format::kQ8_0) : std::optional<Format>();
-    experts_ = options.experts ? options.experts : by_preset;
-    scout_ = options.scout ? options.scout : by_preset;
+    const Preset& preset = kPresets[static_cast<size_t>(options.quant)];
+    experts_ = options.experts ? options.experts : preset.experts;
+    scout_ = options.scout ? options.scout : preset.scout;
   }
 
   Format of_scout(const TensorNeed& need) {
@@ -123,7 +133,7 @@ uint64_t fingerprint_of(const ShatterPlan& plan, const TensorSource& source,
                         const ShatterOptions& options) {
   Checksum checksum;
   checksum.add(fmt::format("plan {} {}\n{}\n{}\n", kFolderVersion,
-                           kQuantNames[static_cast<size_t>(options.quant)], source.identity(),
+                           kPresets[static_cast<size_t>(options.quant)].name, source.identity(),
                            plan.scout.spec_json));
   if (options.calibration.importance)
     checksum.add(fmt::format("calibration {}\n", checksum_text(options.calibration.checksum)));
@@ -165,9 +175,10 @@ Status fix_sizes(ShatterPlan& plan) {
 }  // namespace
 
 std::optional<Quant> quant_named(std::string_view name) {
-  const auto* const found = std::find(std::begin(kQuantNames), std::end(kQuantNames), name);
-  if (found == std::end(kQuantNames)) return std::nullopt;
-  return static_cast<Quant>(found - std::begin(kQuantNames));
+  const auto* const found = std::find_if(std::begin(kPresets), std::end(kPresets),
+                                         [&](const Preset& preset) { return preset.name == name; });
+  if (found == std::end(kPresets)) return std::nullopt;
+  return static_cast<Quant>(found - std::begin(kPresets));
 }
 
 size_t ShatterPlan::vault_of(uint32_t layer) const {

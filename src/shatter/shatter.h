@@ -19,10 +19,12 @@
 namespace smoe {
 
 enum class Quant : uint8_t {
-  kExact,    // every tensor keeps the checkpoint's own type; nothing is lost
-  kQuality,  // Q8_0 for matrices that fit its blocks of 32; router gates keep their type
+  kExact,     // every tensor keeps the checkpoint's own type; nothing is lost
+  kQuality,   // Q8_0 for matrices that fit its blocks of 32; router gates keep their type
+  kBalanced,  // experts in Q4_K, the other matrices in Q8_0
+  kSmall,     // experts in Q3_K, the other matrices in Q6_K
 };
-std::optional<Quant> quant_named(std::string_view name);  // "exact", "quality"
+std::optional<Quant> quant_named(std::string_view name);  // "exact", "quality" …
 
 struct ShatterProgress {
   uint64_t bytes_done = 0;  // of source tensors read

@@ -11,11 +11,13 @@
 #include "base/file.h"
 #include "base/thread_pool.h"
 #include "base/units.h"
+#include "formats/companion.h"
 #include "formats/scout_file.h"
 #include "formats/vault_file.h"
 #include "model/inventory.h"
 #include "model/spec.h"
 #include "shatter/model_folder.h"
+#include "shatter/verify_unshattered.h"
 
 namespace smoe {
 namespace {
@@ -210,6 +212,11 @@ Result<VerifyReport> verify(const fs::path& model, unsigned threads,
                             const std::function<void(uint64_t done, uint64_t total)>& progress,
                             const std::atomic<bool>* cancelled) {
   const uint64_t begin_ns = now_ns();
+  if (is_gguf_path(model)) {
+    SMOE_TRY(VerifyReport report, verify_unshattered(model, threads, progress, cancelled));
+    report.seconds = seconds_between(begin_ns, now_ns());
+    return report;
+  }
   Verifier verifier(model, threads);
   SMOE_DO(verifier.read_headers());
   SMOE_DO(verifier.read_data(progress, cancelled));

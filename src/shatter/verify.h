@@ -1,4 +1,5 @@
-// Reads every byte of a model folder and checks every checksum.
+// Reads every byte of a model folder and checks every checksum; of a GGUF file, which has none,
+// every number.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,8 @@ struct VerifyReport {
   double seconds = 0;
 };
 
-// Fails only when the folder cannot be examined at all; damage is listed in `problems`.
+// A folder or a GGUF file. Fails only when it cannot be examined at all; damage is listed in
+// `problems`.
 Result<VerifyReport> verify(const std::filesystem::path& model, unsigned threads,
                             const std::function<void(uint64_t done, uint64_t total)>& progress,
                             const std::atomic<bool>* cancelled);

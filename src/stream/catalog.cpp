@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "stream/arrivals.h"
 #include "stream/slot.h"
 
 namespace smoe {
@@ -17,7 +18,8 @@ constexpr uint32_t kMaxLayerExperts = 0xffff;
 Status check(const VaultFile& file) {
   const VaultInfo& info = file.info();
   const uint64_t bytes = info.record.record_bytes;
-  if (bytes == 0 || bytes % kPageBytes != 0 || info.data_begin % kPageBytes != 0)
+  const bool stored = file.rows().empty();
+  if (bytes == 0 || bytes % kPageBytes != 0 || (stored && info.data_begin % kPageBytes != 0))
     return Error{Code::kCorrupt, file.path().string() + ": records of " + std::to_string(bytes) +
                                      " bytes from byte " + std::to_string(info.data_begin) +
                                      " are not on 16 KiB boundaries"};
@@ -25,7 +27,7 @@ Status check(const VaultFile& file) {
     return Error{Code::kCorrupt, file.path().string() + ": layer " + std::to_string(info.layer) +
                                      " with " + std::to_string(info.experts) +
                                      " experts is out of range"};
-  if (info.checksums.size() != info.experts)
+  if (stored && info.checksums.size() != info.experts)
     return Error{Code::kCorrupt, file.path().string() + ": " +
                                      std::to_string(info.checksums.size()) + " checksums for " +
                                      std::to_string(info.experts) + " experts"};
@@ -44,6 +46,14 @@ std::vector<RecordClass> record_classes(std::span<const VaultFile> layers) {
   return classes;
 }
 
+uint64_t arrival_bytes(std::span<const VaultFile> layers, unsigned readers) {
+  uint64_t largest = 0;
+  for (const VaultFile& file : layers)
+    if (!file.rows().empty())
+      largest = std::max(largest, largest_read_bytes(file.info().record, file.rows()));
+  return Arrivals::bytes_for(largest, readers);
+}
+
 Result<Catalog> Catalog::of(std::span<const VaultFile> layers) {
   if (layers.empty()) return Error{Code::kUsage, "the vault has no layer"};
   Catalog catalog;
@@ -55,15 +65,26 @@ Result<Catalog> Catalog::of(std::span<const VaultFile> layers) {
     Layer& layer = catalog.layer_of_[info.layer];
     if (layer.experts != 0)
       return Error{Code::kUsage, file.path().string() + ": layer " + std::to_string(info.layer) +
-                                     " is already in " + catalog.files_[layer.file].path.string()};
+                                     " is already in " +
+                                     catalog.paths_[catalog.files_[layer.file].file].string()};
     layer = {catalog.records(), info.experts, static_cast<uint32_t>(catalog.files_.size())};
     for (uint32_t expert = 0; expert < info.experts; ++expert)
       catalog.keys_.push_back({static_cast<LayerId>(info.layer), static_cast<ExpertId>(expert)});
     const auto found = std::find_if(
         catalog.classes_.begin(), catalog.classes_.end(),
         [&](const RecordClass& one) { return one.record_bytes == info.record.record_bytes; });
-    catalog.files_.push_back(
-        {file.path(), info, static_cast<uint32_t>(found - catalog.classes_.begin())});
+    LayerFile& entry = catalog.files_.emplace_back();
+    entry.info = info;
+    entry.size_class = static_cast<uint32_t>(found - catalog.classes_.begin());
+    entry.file = catalog.number_of(file.path());
+    if (file.rows().empty()) continue;
+    entry.rows = file.rows();
+    catalog.largest_read_bytes_ =
+        std::max(catalog.largest_read_bytes_, smoe::largest_read_bytes(info.record, entry.rows));
+    std::vector<uint32_t> numbers;
+    for (const std::filesystem::path& path : entry.rows.files)
+      numbers.push_back(catalog.number_of(path));
+    for (RowSlice& slice : entry.rows.slices) slice.file = numbers[slice.file];
   }
   return catalog;
 }
@@ -75,24 +96,36 @@ uint32_t Catalog::find(ExpertKey key) const {
   return layer_of_[layer].first_record + expert;
 }
 
+// Layers of a model folder have a file each, those of a GGUF file share all of its parts.
+uint32_t Catalog::number_of(const std::filesystem::path& path) {
+  const auto number = std::find(paths_.begin(), paths_.end(), path) - paths_.begin();
+  if (static_cast<size_t>(number) == paths_.size()) paths_.push_back(path);
+  return static_cast<uint32_t>(number);
+}
+
 uint64_t Catalog::offset(uint32_t record) const {
-  return files_[file(record)].info.offset_of(static_cast<uint32_t>(keys_[record].expert));
+  return layer_file(record).info.offset_of(static_cast<uint32_t>(keys_[record].expert));
 }
 
 uint64_t Catalog::checksum(uint32_t record) const {
-  return files_[file(record)].info.checksums[static_cast<size_t>(keys_[record].expert)];
+  return layer_file(record).info.checksums[static_cast<size_t>(keys_[record].expert)];
 }
 
-std::string Catalog::name(uint32_t record) const {
-  return files_[file(record)].path.string() + ": layer " +
+std::span<const RowSlice> Catalog::slices(uint32_t record) const {
+  const LayerFile& layer = layer_file(record);
+  const size_t segments = layer.info.record.segments.size();
+  return std::span(layer.rows.slices)
+      .subspan(static_cast<size_t>(keys_[record].expert) * segments, segments);
+}
+
+uint32_t Catalog::first_file(uint32_t record) const {
+  return is_stored(record) ? file(record) : slices(record).front().file;
+}
+
+std::string Catalog::name(uint32_t record, uint32_t file) const {
+  return paths_[file].string() + ": layer " +
          std::to_string(static_cast<uint32_t>(keys_[record].layer)) + ", expert " +
          std::to_string(static_cast<uint32_t>(keys_[record].expert));
-}
-
-std::vector<std::filesystem::path> Catalog::paths() const {
-  std::vector<std::filesystem::path> paths;
-  for (const LayerFile& file : files_) paths.push_back(file.path);
-  return paths;
 }
 
 }  // namespace smoe

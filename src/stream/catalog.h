@@ -28,20 +28,29 @@ class Catalog {
   uint32_t find(ExpertKey key) const;
 
   ExpertKey key(uint32_t record) const { return keys_[record]; }
-  uint32_t file(uint32_t record) const {
-    return layer_of_[static_cast<size_t>(keys_[record].layer)].file;
-  }
-  uint32_t size_class(uint32_t record) const { return files_[file(record)].size_class; }
+  uint32_t size_class(uint32_t record) const { return layer_file(record).size_class; }
+
+  // Whether a record lies in one piece as it is used; then where. Files are numbers in paths().
+  bool is_stored(uint32_t record) const { return layer_file(record).rows.empty(); }
+  uint32_t file(uint32_t record) const { return layer_file(record).file; }
   uint64_t offset(uint32_t record) const;
   uint64_t checksum(uint32_t record) const;
-  // "vault/layer-00003.safetensors: layer 3, expert 7"
-  std::string name(uint32_t record) const;
-  std::vector<std::filesystem::path> paths() const;
+  // Otherwise what it is made of.
+  const RecordLayout& layout(uint32_t record) const { return layer_file(record).info.record; }
+  std::span<const RowSlice> slices(uint32_t record) const;
+  // No read of a piece needs more room than this; 0 when all records are stored.
+  uint64_t largest_read_bytes() const { return largest_read_bytes_; }
+
+  // "vault/layer-00003.safetensors: layer 3, expert 7", for a read of that file.
+  std::string name(uint32_t record, uint32_t file) const;
+  std::string name(uint32_t record) const { return name(record, first_file(record)); }
+  std::span<const std::filesystem::path> paths() const { return paths_; }
 
  private:
   struct LayerFile {
-    std::filesystem::path path;
     VaultInfo info;
+    RowStore rows;  // its files are numbers in paths_
+    uint32_t file = 0;
     uint32_t size_class = 0;
   };
   struct Layer {
@@ -50,10 +59,18 @@ class Catalog {
     uint32_t file = 0;
   };
 
+  const LayerFile& layer_file(uint32_t record) const {
+    return files_[layer_of_[static_cast<size_t>(keys_[record].layer)].file];
+  }
+  uint32_t first_file(uint32_t record) const;
+  uint32_t number_of(const std::filesystem::path& path);
+
+  std::vector<std::filesystem::path> paths_;
   std::vector<LayerFile> files_;
   std::vector<Layer> layer_of_;  // by LayerId
   std::vector<ExpertKey> keys_;  // by record number
   std::vector<RecordClass> classes_;
+  uint64_t largest_read_bytes_ = 0;
 };
 
 }  // namespace smoe

@@ -1,6 +1,7 @@
 #include "stream/loader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/checksum.h"
@@ -13,9 +14,6 @@ namespace {
 
 constexpr uint64_t kFirstBackOffNs = 1'000'000;
 constexpr uint64_t kLastBackOffNs = 100'000'000;
-
-// Under way at once: enough to keep a disk busy, and little for a demand to stand behind.
-constexpr uint32_t kMostBets = 2;
 
 uint64_t back_off_ns(int failures) {
   uint64_t delay = kFirstBackOffNs;
@@ -38,6 +36,7 @@ Loader::Loader(const Catalog& catalog, Ring& ring, Signal& signal, Verify verify
       demands_(2 * size_t{ring.slots()} + readers),
       bets_(2 * size_t{ring.slots()} + readers),
       completions_(size_t{ring.slots()} + 1),
+      arrivals_(catalog.largest_read_bytes(), readers, ring.arrival_memory()),
       loads_(ring.slots()),
       checked_(ceil_div(size_t{catalog.records()}, size_t{64})) {}
 
@@ -51,8 +50,9 @@ std::optional<uint32_t> Loader::withdraw_demand() {
 
 Loader::Counters Loader::counters() const {
   constexpr auto kRelaxed = std::memory_order_relaxed;
-  return {bets_started_.load(kRelaxed), reads_.load(kRelaxed), bytes_read_.load(kRelaxed),
-          retries_.load(kRelaxed), read_ns_.load(kRelaxed)};
+  return {bets_started_.load(kRelaxed), reads_.load(kRelaxed),   bytes_read_.load(kRelaxed),
+          retries_.load(kRelaxed),      read_ns_.load(kRelaxed), retiled_bytes_.load(kRelaxed),
+          retile_ns_.load(kRelaxed)};
 }
 
 bool Loader::take(ReadRequest& request, Kind kind) {
@@ -94,17 +94,29 @@ bool Loader::start(const Job& job, bool urgent, ReadRequest& request) {
   request = ReadRequest{};
   request.slot = job.slot;
   request.bet = !urgent;
-  aim_at_record(request);
+  if (!catalog_.is_stored(load.record)) {
+    load.buffer = arrivals_.take();
+    load.retile_ns = 0;
+    load.piece = piece_at(catalog_.layout(load.record), catalog_.slices(load.record), 0, 0);
+  }
+  aim(request);
   if (!urgent) add(bets_started_, 1);
   (urgent ? demands_under_way_ : bets_under_way_).fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
-void Loader::aim_at_record(ReadRequest& request) const {
-  const uint32_t record = loads_[request.slot].record;
-  request.file = catalog_.file(record);
-  request.offset = catalog_.offset(record);
-  request.into = ring_.bytes(request.slot);
+// At a record, or at the piece of one whose turn it is.
+void Loader::aim(ReadRequest& request) const {
+  const Load& load = loads_[request.slot];
+  if (catalog_.is_stored(load.record)) {
+    request.file = catalog_.file(load.record);
+    request.offset = catalog_.offset(load.record);
+    request.into = ring_.bytes(request.slot);
+    return;
+  }
+  request.file = load.piece.file;
+  request.offset = load.piece.read_begin();
+  request.into = arrivals_.buffer(load.buffer).first(load.piece.read_bytes());
 }
 
 bool Loader::finish(ReadRequest& request, const Result<size_t>& got) {
@@ -118,26 +130,65 @@ bool Loader::finish(ReadRequest& request, const Result<size_t>& got) {
   request.delay_ns = 0;
   request.offset += *got;
   request.into = request.into.subspan(*got);
+  if (!catalog_.is_stored(loads_[request.slot].record)) return arrived(request);
   if (!request.into.empty()) return true;  // a short read goes on where it broke off
   add(read_ns_, now_ns() - loads_[request.slot].began_ns);
   return check(request);
 }
 
-// Starts the record over after a pause. A bet has one attempt: it is cheaper to demand it later.
+// Brings a piece into tiles and goes on with the next one. A read is rounded out beyond the rows,
+// at the end of a file to bytes that are not there.
+bool Loader::arrived(ReadRequest& request) {
+  Load& load = loads_[request.slot];
+  const RowPiece& piece = load.piece;
+  if (request.offset < piece.offset + piece.bytes) return true;
+  const RecordLayout& layout = catalog_.layout(load.record);
+  const uint64_t began_ns = now_ns();
+  Status packed = pack_piece(
+      layout, piece,
+      arrivals_.buffer(load.buffer).subspan(piece.offset - piece.read_begin(), piece.bytes),
+      ring_.bytes(request.slot));
+  const uint64_t packing_ns = now_ns() - began_ns;
+  load.retile_ns += packing_ns;
+  add(retile_ns_, packing_ns);
+  add(retiled_bytes_, piece.bytes);
+  if (!packed) {
+    load.error = std::move(packed).error().in(catalog_.name(load.record, request.file));
+    return complete(request.slot, false);
+  }
+  uint32_t segment = piece.segment;
+  uint32_t tile = piece.first_tile + piece.tiles;
+  if (tile * kTileRows >= layout.segments[segment].rows) {
+    tile = 0;
+    ++segment;
+  }
+  if (segment == layout.segments.size()) {
+    add(read_ns_, now_ns() - load.began_ns - load.retile_ns);
+    add(reads_, 1);
+    return complete(request.slot, true);
+  }
+  load.piece = piece_at(layout, catalog_.slices(load.record), segment, tile);
+  aim(request);
+  return true;
+}
+
+// Starts the record, or its piece, over after a pause. A bet has one attempt: it is cheaper to
+// demand it later.
 bool Loader::retry(ReadRequest& request, const Error& error) {
   Load& load = loads_[request.slot];
   ++load.failures;
   const int attempts = load.urgent ? attempts_ : 1;
   if (load.failures < attempts && !stopping_.load(std::memory_order_relaxed)) {
     add(retries_, 1);
-    aim_at_record(request);
+    aim(request);
     request.delay_ns = back_off_ns(load.failures);
     return true;
   }
   add(read_ns_, now_ns() - load.began_ns);
   const std::string tries =
       load.failures > 1 ? " (after " + std::to_string(load.failures) + " attempts)" : "";
-  load.error = {error.code, catalog_.name(load.record) + ": " + error.message + tries};
+  load.error = {error.code,
+                catalog_.name(load.record, request.file) + ": " + error.message + tries};
   return complete(request.slot, false);
 }
 
@@ -157,13 +208,13 @@ bool Loader::check(ReadRequest& request) {
         load.mismatched = true;
         load.began_ns = now_ns();
         add(retries_, 1);
-        aim_at_record(request);
+        aim(request);
         request.fresh = true;
         return true;
       }
-      load.error = {Code::kCorrupt, catalog_.name(load.record) + ": the checksum is " +
-                                        checksum_text(found) + ", it should be " +
-                                        checksum_text(wanted) +
+      load.error = {Code::kCorrupt, catalog_.name(load.record, request.file) +
+                                        ": the checksum is " + checksum_text(found) +
+                                        ", it should be " + checksum_text(wanted) +
                                         " (the file is damaged; shatter the checkpoint again)"};
       return complete(request.slot, false);
     }
@@ -176,6 +227,7 @@ bool Loader::check(ReadRequest& request) {
 
 bool Loader::complete(uint32_t slot, bool filled) {
   const Load& load = loads_[slot];
+  if (!catalog_.is_stored(load.record)) arrivals_.give_back(load.buffer);
   const Completion completion{slot, filled, load.urgent, load.began_ns, now_ns()};
   const std::optional<Slot> ended =
       ring_.word(slot).apply(filled ? Event::kFill : Event::kFail, catalog_.key(load.record));

@@ -1,5 +1,5 @@
 // What happens to one record between the moment when it may be read and the moment when it is READY
-// or given up: the two queues, short reads, retries, the checksum.
+// or given up: the two queues, short reads, retries, the checksum, rows that become tiles.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "stream/arrivals.h"
 #include "stream/catalog.h"
 #include "stream/reader.h"
 #include "stream/request_queue.h"
@@ -34,6 +35,8 @@ class Loader final : public ReadClient {
     uint64_t bytes_read = 0;
     uint64_t retries = 0;
     uint64_t read_ns = 0;
+    uint64_t retiled_bytes = 0;
+    uint64_t retile_ns = 0;
   };
 
   // Every completion raises `signal`. Lifetime: all three outlive the loader.
@@ -74,11 +77,16 @@ class Loader final : public ReadClient {
     bool mismatched = false;  // a checksum was wrong once
     uint64_t began_ns = 0;
     Error error{};
+    // Of a record that is read in pieces: the one that is read now, and where it arrives.
+    RowPiece piece{};
+    uint32_t buffer = 0;
+    uint64_t retile_ns = 0;
   };
 
   bool bet_may_start() const;
   bool start(const Job& job, bool urgent, ReadRequest& request);
-  void aim_at_record(ReadRequest& request) const;
+  void aim(ReadRequest& request) const;
+  bool arrived(ReadRequest& request);
   bool retry(ReadRequest& request, const Error& error);
   bool check(ReadRequest& request);
   bool needs_check(uint32_t record) const;
@@ -93,6 +101,7 @@ class Loader final : public ReadClient {
   RequestQueue<Job> demands_;
   RequestQueue<Job> bets_;
   RequestQueue<Completion> completions_;
+  Arrivals arrivals_;
   std::vector<Load> loads_;                     // by slot
   std::vector<std::atomic<uint64_t>> checked_;  // a bit a record: its checksum was right once
 
@@ -106,6 +115,8 @@ class Loader final : public ReadClient {
   std::atomic<uint64_t> bytes_read_{0};
   std::atomic<uint64_t> retries_{0};
   std::atomic<uint64_t> read_ns_{0};
+  std::atomic<uint64_t> retiled_bytes_{0};
+  std::atomic<uint64_t> retile_ns_{0};
 };
 
 }  // namespace smoe

@@ -11,6 +11,15 @@
 
 namespace smoe {
 
+// Bets under way at once: enough to keep a disk busy, and little for a demand to stand behind.
+inline constexpr uint32_t kMostBets = 2;
+
+// No engine holds more requests than this, from take() to the finish() that ends them: those under
+// way, and those that have ended and made room already.
+constexpr uint32_t most_requests(unsigned readers) {
+  return 2 * ((readers > 1 ? readers : 1) + kMostBets);
+}
+
 struct ReadRequest {
   uint32_t slot = 0;  // names the request; one at a time is under way for a slot
   uint32_t file = 0;

@@ -42,7 +42,7 @@ RingShape shape_of(const Catalog& catalog, std::span<const uint32_t> slots) {
 }  // namespace
 
 Result<std::unique_ptr<Ring>> Ring::make(const Catalog& catalog, std::span<const uint32_t> slots,
-                                         EvictionPolicy policy) {
+                                         EvictionPolicy policy, uint64_t arrival_bytes) {
   SMOE_DO(check_slots(catalog, slots));
   uint64_t total_slots = 0;
   uint64_t total_bytes = 0;
@@ -55,14 +55,15 @@ Result<std::unique_ptr<Ring>> Ring::make(const Catalog& catalog, std::span<const
                    "a ring of " + std::to_string(total_slots) + " slots is larger than any memory"};
     total_bytes = *sum;
   }
-  SMOE_TRY(AlignedBuffer memory, AlignedBuffer::allocate(total_bytes));
-  return std::make_unique<Ring>(catalog, slots, policy, std::move(memory));
+  SMOE_TRY(AlignedBuffer memory, AlignedBuffer::allocate(total_bytes + arrival_bytes));
+  return std::make_unique<Ring>(catalog, slots, policy, std::move(memory), arrival_bytes);
 }
 
 Ring::Ring(const Catalog& catalog, std::span<const uint32_t> slots, EvictionPolicy policy,
-           AlignedBuffer memory)
+           AlignedBuffer memory, uint64_t arrival_bytes)
     : catalog_(catalog),
       memory_(std::move(memory)),
+      arrival_bytes_(arrival_bytes),
       entries_(std::accumulate(slots.begin(), slots.end(), size_t{0})),
       slot_of_(catalog.records(), kNoSlot),
       lists_(static_cast<uint32_t>(entries_.size()), 2 * static_cast<uint32_t>(slots.size())),

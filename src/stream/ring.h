@@ -34,13 +34,16 @@ class Ring {
   // Fails: kUsage (not one count a class, or fewer than two slots, naming the smallest that works),
   // kNoMemory. Lifetime: `catalog` outlives the ring.
   static Result<std::unique_ptr<Ring>> make(const Catalog& catalog, std::span<const uint32_t> slots,
-                                            EvictionPolicy policy = EvictionPolicy::kLru);
+                                            EvictionPolicy policy = EvictionPolicy::kLru,
+                                            uint64_t arrival_bytes = 0);
   // For make(), which has checked the counts and found the memory.
   Ring(const Catalog& catalog, std::span<const uint32_t> slots, EvictionPolicy policy,
-       AlignedBuffer memory);
+       AlignedBuffer memory, uint64_t arrival_bytes);
 
   uint32_t slots() const { return static_cast<uint32_t>(entries_.size()); }
   std::span<std::byte> memory() const { return memory_.bytes(); }
+  // Behind the slots, for reads that do not fill a slot as they are.
+  std::span<std::byte> arrival_memory() const { return memory().last(arrival_bytes_); }
   SlotWord& word(uint32_t slot) { return words_[slot]; }
   std::span<std::byte> bytes(uint32_t slot) const;
 
@@ -120,6 +123,7 @@ class Ring {
 
   const Catalog& catalog_;
   AlignedBuffer memory_;
+  uint64_t arrival_bytes_ = 0;
   std::unique_ptr<SlotWord[]> words_;  // NOLINT(modernize-avoid-c-arrays): atomics do not move
   std::vector<Entry> entries_;         // by slot
   std::vector<uint32_t> slot_of_;      // by record

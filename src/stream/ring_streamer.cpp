@@ -19,7 +19,9 @@ Result<std::unique_ptr<RingStreamer>> RingStreamer::make(Catalog catalog,
                                                          const StreamerOptions& options,
                                                          std::unique_ptr<Reader> reader) {
   auto records = std::make_unique<Catalog>(std::move(catalog));
-  SMOE_TRY(auto ring, Ring::make(*records, options.slots, options.eviction));
+  SMOE_TRY(auto ring,
+           Ring::make(*records, options.slots, options.eviction,
+                      Arrivals::bytes_for(records->largest_read_bytes(), options.readers)));
   return std::make_unique<RingStreamer>(std::move(records), std::move(ring), options,
                                         std::move(reader));
 }
@@ -377,6 +379,8 @@ StreamStats RingStreamer::stats() const {
   stats.bytes_read = loads.bytes_read;
   stats.retries = loads.retries;
   stats.read_ns = loads.read_ns;
+  stats.retiled_bytes = loads.retiled_bytes;
+  stats.retile_ns = loads.retile_ns;
   stats.wait_ns = wait_ns_.load(kRelaxed);
   stats.disk_busy_ns = disk_busy_ns_.load(kRelaxed);
   stats.bet_bytes_used = bet_bytes_used_.load(kRelaxed);

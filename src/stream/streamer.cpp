@@ -26,7 +26,9 @@ Result<Choice> choose_reader(const Catalog& catalog, const StreamerOptions& opti
   const bool direct = options.direct && options.io != IoEngine::kBuffered;
   SMOE_TRY(auto files, VaultFiles::open(catalog.paths(), direct));
   std::string why;
-  if (options.io == IoEngine::kAuto || options.io == IoEngine::kUring) {
+  // Rows are brought into tiles by whoever reads them: threads do it beside the step's.
+  const bool retiles = catalog.largest_read_bytes() > 0;
+  if ((options.io == IoEngine::kAuto && !retiles) || options.io == IoEngine::kUring) {
     auto reader = open_uring_reader(files, options.readers);
     if (reader) return Choice{std::move(*reader), ""};
     if (options.io == IoEngine::kUring || reader.error().code != Code::kUnsupported)

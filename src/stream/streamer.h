@@ -61,6 +61,8 @@ struct RecordClass {
   uint64_t records = 0;
 };
 std::vector<RecordClass> record_classes(std::span<const VaultFile> layers);
+// What a streamer takes of memory besides its slots: buffers for rows that are not tiles yet.
+uint64_t arrival_bytes(std::span<const VaultFile> layers, unsigned readers);
 
 struct StreamStats {
   uint64_t demands = 0;    // records asked for by demand()
@@ -72,6 +74,9 @@ struct StreamStats {
   uint64_t bytes_read = 0;
   uint64_t retries = 0;
   uint64_t read_ns = 0;  // summed over reads
+  // Rows that were brought into tiles as they arrived (none of a vault's), and the time of it.
+  uint64_t retiled_bytes = 0;
+  uint64_t retile_ns = 0;
   uint64_t wait_ns = 0;  // next_ready() blocked
   // At least one read was under way. An engine without threads notes the end of a read when the
   // step looks, between two experts, so this is an upper limit.

@@ -121,7 +121,7 @@ class UringReader final : public Reader {
   UringReader(unsigned depth, std::unique_ptr<ReadDetour> detour)
       : depth_(std::max(depth, 1U)),
         bet_depth_(std::min(depth_, kMostBets)),
-        operations_(2 * size_t{depth_ + bet_depth_}),
+        operations_(most_requests(depth_)),
         detour_(std::move(detour)) {
     for (uint32_t i = 0; i < operations_.size(); ++i) free_.push_back(i);
     ended_.reserve(operations_.size());
@@ -150,9 +150,6 @@ class UringReader final : public Reader {
   std::string description() const override;
 
  private:
-  // Bets in the kernel at once: enough to keep a disk busy, and little to wait for.
-  static constexpr uint32_t kMostBets = 2;
-
   struct Operation {
     ReadRequest request;
     int result = 0;

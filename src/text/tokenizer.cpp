@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "formats/companion.h"
 #include "text/compact_file.h"
 #include "text/encoder.h"
 #include "text/tokenizer_impl.h"
@@ -33,6 +34,13 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 Result<Tokenizer> Tokenizer::load(const std::filesystem::path& path) {
+  if (is_gguf_path(path)) {
+    SMOE_TRY(const auto text, read_companion(path, kTokenizerName, kMaxTokenizerFileBytes));
+    if (text) return parse(*text, path.string());
+    return Error{Code::kNotFound, path.string() +
+                                      ": has no tokenizer, which turns text into tokens (smoe "
+                                      "logits works without)"};
+  }
   std::error_code ignored;
   const auto file = std::filesystem::is_directory(path, ignored) ? path / kTokenizerName : path;
   const auto compact = file.parent_path() / kCompactName;

@@ -20,8 +20,8 @@ namespace smoe {
 class Tokenizer {
  public:
   // Reads DIR/tokenizer.json, or a tokenizer.json; in its place the tokenizer.bin beside it where
-  // that was made from it. Fails: kNotFound, kCorrupt, kUnsupported: an unknown step stops with its
-  // name, nothing is guessed.
+  // that was made from it; or what the keys of a GGUF file say. Fails: kNotFound, kCorrupt,
+  // kUnsupported: an unknown step stops with its name, nothing is guessed.
   static Result<Tokenizer> load(const std::filesystem::path& path);
   static Result<Tokenizer> parse(std::string_view tokenizer_json, std::string_view name);
   // The compact form of a tokenizer.json (text/compact_file.h), which load() prefers. Fails:

@@ -4,6 +4,7 @@
 #include "base/guard.h"
 #include "devices/cpu/cpu_device.h"
 #include "support/allocation_counter.h"
+#include "support/gguf_checkpoint.h"
 #include "support/model_fixture.h"
 
 namespace smoe::test {
@@ -60,6 +61,26 @@ TEST_P(StepAllocation, IsZeroForPromptsDecodingAndSharedBatches) {
       ASSERT_TRUE(scored);
       EXPECT_EQ(score_allocations, 0U) << "scoring, ring " << slots << ", bets " << bets;
     }
+  }
+}
+
+// Rows become tiles in the readers' threads, or in the step's where the engine has none.
+TEST(StepAllocation, IsZeroWhereRecordsAreMadeOfAGgufFilesRows) {
+  const TempDir dir;
+  const auto path = dir / "m.gguf";
+  gguf_of(golden_dir("qwen3_moe")).write(path);
+  const auto prompt = Reference(golden_dir("qwen3_moe") / "golden.safetensors").tokens("input_ids");
+  for (const IoEngine io : {IoEngine::kPread, IoEngine::kAuto}) {
+    EngineSettings settings;
+    settings.options.ring_slots = 2;
+    settings.options.io = io;
+    OpenModel model(path, settings);
+    Session session = model.session();
+    ASSERT_TRUE(session.append(TokenId{3}));
+    start_counting_allocations();
+    const Status status = session.append(prompt, [](size_t, size_t) {});
+    EXPECT_EQ(stop_counting_allocations(), 0U);
+    ASSERT_TRUE(status);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "devices/cpu/cpu_device.h"
+#include "shatter/unshattered.h"
 
 namespace smoe::test {
 namespace {
@@ -83,11 +84,11 @@ std::vector<TokenId> Reference::tokens(const std::string& name) const {
   return tokens;
 }
 
-OpenModel::OpenModel(const fs::path& folder, const EngineSettings& settings)
+OpenModel::OpenModel(const fs::path& path, const EngineSettings& settings)
     : pool_(settings.threads),
       device_(must(
           make_cpu_device(pool_, settings.portable ? CpuKernels::kPortable : CpuKernels::kBest))),
-      engine_(must(Engine::open(folder, settings.options, *device_))) {}
+      engine_(must(Engine::open(must(open_model_files(path)), settings.options, *device_))) {}
 
 Session OpenModel::session() { return must(Session::open(*engine_)); }
 

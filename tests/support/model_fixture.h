@@ -50,10 +50,11 @@ struct EngineSettings {
   bool portable = false;
 };
 
-// Device, pool and engine together. Aborts when the model cannot be opened.
+// Device, pool and engine together, of a model folder or a GGUF file. Aborts when the model cannot
+// be opened.
 class OpenModel {
  public:
-  OpenModel(const std::filesystem::path& folder, const EngineSettings& settings);
+  OpenModel(const std::filesystem::path& path, const EngineSettings& settings);
   Engine& engine() { return *engine_; }
   Session session();
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "formats/companion.h"
 
 namespace smoe {
 namespace {
@@ -18,13 +18,13 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxConfigBytes = 64 * kMiB;
 
-// null for a file that is not there.
-Result<Json> read_config(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return Json();
-  SMOE_TRY(const std::string text, read_text_file(path, kMaxConfigBytes));
+// null for what is not there.
+Result<Json> read_config(const fs::path& model, std::string_view name) {
+  SMOE_TRY(const auto text, read_companion(model, name, kMaxConfigBytes));
+  if (!text) return Json();
   // Other programs read these files leniently, and their other members are not ours to judge.
-  auto json = Json::parse(text, {.max_depth = 512, .unique_keys = false});
+  auto json = Json::parse(*text, {.max_depth = 512, .unique_keys = false});
+  const auto path = companion_path(model, name);
   if (!json) return std::move(json).error().in(path.string());
   if (!json->is_object())
     return Error{Code::kCorrupt, path.string() + ": is no JSON object with settings"};
@@ -67,9 +67,11 @@ void drop_unknown(const fs::path& path, const Tokenizer& tokenizer, std::vector<
   });
 }
 
-Status add_from_generation_config(const fs::path& path, const Tokenizer& tokenizer,
+Status add_from_generation_config(const fs::path& model, const Tokenizer& tokenizer,
                                   std::vector<TokenId>& tokens) {
-  SMOE_TRY(const Json config, read_config(path));
+  constexpr std::string_view kName = "generation_config.json";
+  SMOE_TRY(const Json config, read_config(model, kName));
+  const fs::path path = companion_path(model, kName);
   const Json* value = config.find("eos_token_id");
   if (value == nullptr) return {};
   std::vector<TokenId> named;
@@ -80,9 +82,10 @@ Status add_from_generation_config(const fs::path& path, const Tokenizer& tokeniz
 }
 
 // The token is written out: "eos_token": "<|im_end|>", or an object with its content.
-Status add_from_tokenizer_config(const fs::path& path, const Tokenizer& tokenizer,
+Status add_from_tokenizer_config(const fs::path& model, const Tokenizer& tokenizer,
                                  std::vector<TokenId>& tokens) {
-  SMOE_TRY(const Json config, read_config(path));
+  constexpr std::string_view kName = "tokenizer_config.json";
+  SMOE_TRY(const Json config, read_config(model, kName));
   const Json* value = config.find("eos_token");
   if (value != nullptr && value->is_object()) value = value->find("content");
   const auto text = value == nullptr ? std::nullopt : value->as_string();
@@ -90,7 +93,8 @@ Status add_from_tokenizer_config(const fs::path& path, const Tokenizer& tokenize
   if (const auto id = tokenizer.find(*text)) {
     tokens.push_back(*id);
   } else {
-    log::warn("{}: eos_token {} is no token of the tokenizer", path.string(), json_quote(*text));
+    log::warn("{}: eos_token {} is no token of the tokenizer",
+              companion_path(model, kName).string(), json_quote(*text));
   }
   return {};
 }
@@ -102,9 +106,9 @@ Result<std::vector<TokenId>> stop_tokens(const fs::path& model,
                                          const Tokenizer& tokenizer) {
   std::vector<TokenId> tokens;
   for (const uint32_t id : configured) tokens.push_back(TokenId{id});
-  drop_unknown(model / "config.json", tokenizer, tokens);
-  SMOE_DO(add_from_generation_config(model / "generation_config.json", tokenizer, tokens));
-  SMOE_DO(add_from_tokenizer_config(model / "tokenizer_config.json", tokenizer, tokens));
+  drop_unknown(companion_path(model, "config.json"), tokenizer, tokens);
+  SMOE_DO(add_from_generation_config(model, tokenizer, tokens));
+  SMOE_DO(add_from_tokenizer_config(model, tokenizer, tokens));
   std::sort(tokens.begin(), tokens.end());
   tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
 

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "formats/companion.h"
 #include "text/template/syntax.h"
 
 namespace smoe {
@@ -24,11 +25,13 @@ struct Source {
 };
 using Sources = std::map<std::string, Source, std::less<>>;
 
-Result<std::optional<Json>> read_config(const fs::path& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return std::optional<Json>();
-  SMOE_TRY(const std::string text, read_text_file(path, kMaxConfigBytes));
-  auto json = Json::parse(text, {.max_depth = 64, .unique_keys = false});
+constexpr std::string_view kConfigName = "tokenizer_config.json";
+constexpr std::string_view kTemplateName = "chat_template.jinja";
+
+Result<std::optional<Json>> read_config(const fs::path& model, const fs::path& path) {
+  SMOE_TRY(const auto text, read_companion(model, kConfigName, kMaxConfigBytes));
+  if (!text) return std::optional<Json>();
+  auto json = Json::parse(*text, {.max_depth = 64, .unique_keys = false});
   if (!json) return std::move(json).error().in(path.string());
   return std::optional<Json>(std::move(*json));
 }
@@ -108,14 +111,17 @@ const ChatTemplate* ChatConfig::find(bool with_tools) const {
 Result<ChatConfig> read_chat_config(const fs::path& folder) {
   ChatConfig config;
   Sources sources;
-  const fs::path config_path = folder / "tokenizer_config.json";
-  SMOE_TRY(const std::optional<Json> json, read_config(config_path));
+  const fs::path config_path = companion_path(folder, kConfigName);
+  SMOE_TRY(const std::optional<Json> json, read_config(folder, config_path));
   if (json) {
     add_special_tokens(*json, config.special_tokens);
     if (const Json* entry = json->find("chat_template"))
       SMOE_DO(add_entry(*entry, config_path, sources));
   }
-  SMOE_DO(add_file(folder / "chat_template.jinja", std::string(kDefaultName), sources));
+  SMOE_TRY(auto text, read_companion(folder, kTemplateName, jinja::kMaxSourceBytes));
+  if (text)
+    sources[std::string(kDefaultName)] = {*std::move(text),
+                                          companion_path(folder, kTemplateName).string()};
   SMOE_DO(add_folder(folder / "additional_chat_templates", sources));
   for (const auto& [name, source] : sources) {
     SMOE_TRY(ChatTemplate parsed, ChatTemplate::parse(source.text, source.where));

@@ -25,8 +25,9 @@ struct ChatConfig {
 };
 
 // Reads chat_template.jinja, additional_chat_templates/*.jinja and tokenizer_config.json, each if
-// it is there; a file of its own beats the entry in tokenizer_config.json.
-// Fails: kCorrupt, kUnsupported, naming the file and, within a template, line and column.
+// it is there (of a GGUF file what its keys say); a file of its own beats the entry in
+// tokenizer_config.json. Fails: kCorrupt, kUnsupported, naming the file and, within a template,
+// line and column.
 Result<ChatConfig> read_chat_config(const std::filesystem::path& folder);
 
 }  // namespace smoe
