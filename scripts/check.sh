@@ -40,36 +40,39 @@ for preset in release asan; do
   }
 done
 
-# A file is looked at again only when it, a header or the settings have changed.
+# What is looked at is what the asan build compiles, and mostly that is a room's sources in one unit:
+# the headers are walked through once for all of them. A unit is looked at again only when one of its
+# sources, a header or the settings have changed.
 say "check: clang-tidy"
 clean=build/clang-tidy
 mkdir -p "$clean"
-# Without the precompiled headers: the checks would walk through all of them for every file.
+# Without the precompiled headers: the checks would walk through all of them for every unit.
 sed -E 's/-Winvalid-pch//; s/-Xclang -include-pch -Xclang [^ ]+//; s/-Xclang -include -Xclang [^ ]+//' \
   build/asan/compile_commands.json >"$clean/compile_commands.json"
 common=$(find src -name '*.h' -exec cat {} + | cat - .clang-tidy | sha256sum)
-todo=""
-for source in $(find src -name '*.cpp' | sort); do
-  # Only what this machine builds is in the compile database.
-  grep -qF "/$source\"" build/asan/compile_commands.json || continue
-  key=$(printf '%s' "$source" | tr '/' '+')
-  mark=$(echo "$common" | cat - "$source" | sha256sum)
-  [ "$(cat "$clean/$key" 2>/dev/null)" = "$mark" ] || todo="$todo $source"
-done
+# The sources of a unit: those that it includes, or itself.
+sources_of='
+  case $1 in
+    */Unity/*) sed -n "s/^#include \"\(.*\)\"/\1/p" "$1" ;;
+    *) echo "$1" ;;
+  esac'
+mark_of='{ echo "$3"; cat $(sh -c "$4" sources "$1"); } | sha256sum'
 tidy_one='
-  source=$1 clean=$2 common=$3
-  key=$(printf "%s" "$source" | tr "/" "+")
-  if clang-tidy-14 --quiet -p "$clean" "$source" >"$clean/$key.log" 2>&1; then
-    echo "$common" | cat - "$source" | sha256sum >"$clean/$key"
+  unit=$1 clean=$2
+  key=$(printf "%s" "${unit#"$PWD/"}" | tr "/" "+")
+  mark=$(sh -c "$5" mark "$@")
+  [ "$(cat "$clean/$key" 2>/dev/null)" != "$mark" ] || exit 0
+  if clang-tidy-14 --quiet -p "$clean" --checks=-bugprone-suspicious-include \
+    --header-filter="$PWD/src/.*" "$unit" >"$clean/$key.log" 2>&1; then
+    echo "$mark" >"$clean/$key"
     rm -f "$clean/$key.log"
   else
     grep -vE "^[0-9]+ warnings? (generated|treated)" "$clean/$key.log"
     exit 1
   fi'
-if [ -n "$todo" ]; then
-  # shellcheck disable=SC2086
-  printf '%s\n' $todo | xargs -P "$jobs" -I{} sh -c "$tidy_one" tidy {} "$clean" "$common" >&2 ||
-    finding "clang-tidy has findings"
-fi
+sed -n 's/^ *"file": "\(.*\)",*$/\1/p' "$clean/compile_commands.json" |
+  grep -E "^$PWD/(src/|build/asan/src/)" |
+  xargs -P "$jobs" -I{} sh -c "$tidy_one" tidy {} "$clean" "$common" "$sources_of" "$mark_of" >&2 ||
+  finding "clang-tidy has findings"
 
 exit $failed
