@@ -18,7 +18,9 @@ target_compile_options(smoe_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>
+  # In a unity build a source is an included file: its anonymous namespace looks like a header's.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>)
 
 if(SMOE_SANITIZE)
   add_compile_options(-fsanitize=${SMOE_SANITIZE} -fno-omit-frame-pointer)
