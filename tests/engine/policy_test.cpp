@@ -20,7 +20,7 @@ double hit_rate(EngineOptions options, double share) {
   const auto files = ModelFiles::open(folder);
   EXPECT_TRUE(files);
   uint64_t records = 0;
-  for (const RecordSize& size : files->sizes().records) records += size.records;
+  for (const RecordSize& size : sizes_of(*files, options.readers).records) records += size.records;
   EngineSettings settings;
   settings.options = options;
   settings.options.prompt_chunk = 1;
