@@ -1,6 +1,7 @@
 // Memory in which the rows of records that no vault holds arrive, until they are tiles in a slot.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -38,6 +39,7 @@ class Arrivals {
   const uint64_t bytes_;
   const std::span<std::byte> memory_;
   RequestQueue<uint32_t> free_;
+  std::atomic<uint32_t> given_back_{0};  // how often
 };
 
 }  // namespace smoe

@@ -145,7 +145,7 @@ TEST(Options, RefuseNumbersThatAreNone) {
 
 TEST(Options, RefuseWordsThatAreNoChoiceAndListTheOnesThatAre) {
   EXPECT_EQ(error_of({"shatter", "c", "m", "--quant", "best"}),
-            "--quant: \"best\" is not one of exact, quality");
+            "--quant: \"best\" is not one of exact, quality, balanced, small");
   EXPECT_TRUE(contains(error_of({"run", "m", "--bets", "maybe"}), "--bets: \"maybe\" is not on"));
 }
 

@@ -136,7 +136,7 @@ TEST(Tokenizer, TheTemplateSurroundsTextWhenSpecialTokensAreAskedFor) {
   description["post_processor"]["special_tokens"] = ordered_json::object();
   EXPECT_EQ(refusal(description), "");
   description["post_processor"]["single"] = {one, text};
-  EXPECT_THAT(refusal(description), HasSubstr("no tokenizer_ids for \"<s>\""));
+  EXPECT_THAT(refusal(description), HasSubstr("no ids for \"<s>\""));
   description["post_processor"]["special_tokens"] = {{"<s>", {{"id", "<s>"}, {"ids", {9999}}}}};
   EXPECT_THAT(refusal(description), HasSubstr("an id that is no token"));
 }
