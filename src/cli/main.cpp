@@ -31,8 +31,7 @@ constexpr std::array kEntries{
     Entry{CommandId::kTokenize, tokenize_command}, Entry{CommandId::kChat, chat_command},
     Entry{CommandId::kTemplate, template_command}, Entry{CommandId::kBench, bench_command},
     Entry{CommandId::kTrace, trace_command},       Entry{CommandId::kOracle, oracle_command},
-    Entry{CommandId::kServe, serve_command},
-    Entry{CommandId::kQuality, quality_command},
+    Entry{CommandId::kServe, serve_command},       Entry{CommandId::kQuality, quality_command},
 };
 
 Status set_up_log(const Settings& settings) {

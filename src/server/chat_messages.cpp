@@ -328,8 +328,10 @@ ApiResult<Conversation> anthropic_conversation(const Json& body) {
   const Json& last = messages->items().back();
   if (string_at(last, "role") == "assistant") {
     auto text = content_text(last.find("content"), "");
-    if (text) prefill = *std::move(text);
-    if (text) --count;
+    if (text) {
+      prefill = *std::move(text);
+      --count;
+    }
   }
   for (size_t i = 0; i < count; ++i) {
     SMOE_API_TRY(const std::string message,

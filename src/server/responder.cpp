@@ -33,13 +33,13 @@ void Responder::progress(const PromptStatus& progress) {
   if (streams_ && !ended_) stream_progress(progress);
 }
 
-void Responder::add(size_t choice, std::vector<AnswerPart> parts,
+void Responder::add(size_t choice, const std::vector<AnswerPart>& parts,
                     std::vector<TokenLogprob> logprobs) {
   if (ended_) return;
   CollectedAnswer& answer = answers_[choice];
   if (streams_ && !logprobs.empty()) stream_logprobs(choice, logprobs);
   for (TokenLogprob& logprob : logprobs) answer.logprobs.push_back(std::move(logprob));
-  for (AnswerPart& part : parts) {
+  for (const AnswerPart& part : parts) {
     std::string id;
     if (part.kind == AnswerPart::Kind::kText) answer.text += part.text;
     if (part.kind == AnswerPart::Kind::kReasoning) answer.reasoning += part.text;

@@ -77,7 +77,7 @@ class Responder {
   void start();
   void progress(const PromptStatus& progress);
   // Parts and probabilities of one choice, as they become certain.
-  void add(size_t choice, std::vector<AnswerPart> parts, std::vector<TokenLogprob> logprobs);
+  void add(size_t choice, const std::vector<AnswerPart>& parts, std::vector<TokenLogprob> logprobs);
   void end(size_t choice, AnswerEnd end);
   // Every choice has ended.
   void finish();
