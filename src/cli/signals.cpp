@@ -58,8 +58,10 @@ void Signals::wait() {
     int number = 0;
     if (sigwait(&set, &number) != 0) continue;
     if (stopping_.load()) return;
-    static_cast<void>(eventfd_write(descriptor_, 1));
-    if (number == SIGWINCH || number == SIGCONT) continue;
+    if (number == SIGWINCH || number == SIGCONT) {
+      static_cast<void>(eventfd_write(descriptor_, 1));
+      continue;
+    }
     // The second signal must work whatever state the program is in, so nothing is torn down.
     const bool ends = cancelled_.load() || at_once_.load() > 0;
     if (ends && polled_.load() == 0) _exit(128 + number);
@@ -68,6 +70,8 @@ void Signals::wait() {
     received_.store(number);
     cancelled_.store(true);
     if (callback_) callback_();
+    // Last, or whoever wakes up would look at the flag before it is set.
+    static_cast<void>(eventfd_write(descriptor_, 1));
   }
 }
 

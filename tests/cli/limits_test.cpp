@@ -71,6 +71,11 @@ class Limits : public testing::Test {
   static std::string enter(const std::optional<Group>& group) {
     return group ? "echo $$ > " + group->procs().string() + " && " : "";
   }
+  // As limited(), with endless input from `source`.
+  ProcessResult fed(const std::string& source, const std::string& words) const {
+    const std::string line = "ulimit -v 1000000; " + source + " | " SMOE_BINARY " " + words;
+    return test::run_process({"/bin/sh", "-c", line}, {});
+  }
   std::string run_words() const {
     return "run " + model() + " 'Once upon a time' --max-tokens 40 --temperature 0 --json --quiet ";
   }
@@ -137,6 +142,19 @@ TEST_F(Limits, TooLittleAddressSpaceAndTooFewDescriptorsAreNamed) {
   const ProcessResult files = limited("ulimit -n 8; ", run_words());
   EXPECT_EQ(files.status, 1);
   EXPECT_THAT(files.err, HasSubstr("ulimit -n"));
+}
+
+TEST_F(Limits, TextThatCannotFitIsRefusedWhileItIsRead) {
+  const ProcessResult prompt = fed("yes 'so long'", "run " + model() + " --ctx 64 --quiet");
+  EXPECT_EQ(prompt.status, 1);
+  EXPECT_THAT(prompt.err, HasSubstr("do not fit into a context of 64 tokens"));
+  EXPECT_THAT(prompt.err, HasSubstr("--ctx makes it longer"));
+  const ProcessResult chat = fed("yes | tr -d '\\n'", "chat " + model() + " --ctx 64 --quiet");
+  EXPECT_EQ(chat.status, 1);
+  EXPECT_THAT(chat.err, HasSubstr("a message: more than"));
+  const ProcessResult text = fed("yes 'so long'", "tokenize " + model());
+  EXPECT_EQ(text.status, 2);
+  EXPECT_THAT(text.err, HasSubstr("stdin: more than 32.00 MiB at once"));
 }
 
 }  // namespace

@@ -106,15 +106,6 @@ TEST_F(Tools, NeverWriteIntoAFileInPlaceOfAClosedStream) {
   EXPECT_THAT(unfed.err, HasSubstr("stdin: cannot read"));
 }
 
-TEST_F(Tools, RefuseATextThatIsTooLongToTokenizeWhileItIsRead) {
-  const ProcessResult result = test::run_process(
-      {"/bin/sh", "-c",
-       "ulimit -v 1000000; yes 'so long' | " + std::string(SMOE_BINARY) + " tokenize " + model()},
-      {});
-  expect_one_error(result, 2);
-  EXPECT_THAT(result.err, HasSubstr("stdin: more than 32.00 MiB at once"));
-}
-
 TEST_F(Tools, TakeMessagesInEveryFormThatClientsSend) {
   std::ofstream(file("parts.json"))
       << R"({"messages":[{"role":"user","content":[{"type":"text","text":"a fox <|im_end|>"}]},)"
