@@ -2,7 +2,8 @@
 # Installs what the tests need, builds, and runs all of them. The last line is `N passed, N failed`.
 #
 #   scripts/test.sh          everything that a change must pass
-#   scripts/test.sh --long   also hours of fuzzing, and the long form of tests that have one
+#   scripts/test.sh --long   also hours of fuzzing, the long form of tests that have one, and a build
+#                            of every source by itself
 #
 # Three builds: `release` with gcc (all tests), `asan` with clang under AddressSanitizer and UBSan
 # (all tests, and each fuzz target for a moment), `tsan` with gcc (the rooms with threads).
@@ -126,6 +127,8 @@ for room in $threaded; do targets="$targets ${room}_test"; done
 # shellcheck disable=SC2086
 build tsan --target $targets
 run_tests tsan "^($(echo $threaded | tr ' ' '|'))_test\$"
+
+[ -z "${SMOE_TEST_LONG:-}" ] || build separate
 
 step "checking"
 if scripts/check.sh 2>&1; then count 1 0; else count 0 1; fi
