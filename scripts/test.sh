@@ -66,7 +66,7 @@ run_tests() {
   preset=$1
   log="$logs/test-$preset.log"
   step "testing $preset"
-  ctest --test-dir "build/$preset" -V -j "$jobs" --timeout 900 -R "${2:-.}" >"$log" 2>&1
+  ctest --test-dir "build/$preset" -V -j "$jobs" --timeout 1800 -R "${2:-.}" >"$log" 2>&1
   numbers=$(awk -f scripts/count-tests.awk -v report="$logs/failures-$preset.txt" "$log")
   [ ! -s "$logs/failures-$preset.txt" ] || cat "$logs/failures-$preset.txt"
   # shellcheck disable=SC2086  # two numbers
