@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "base/rng.h"
@@ -141,13 +141,14 @@ TEST(Json, ReadsALargeVocabularyInWellUnderASecond) {
   writer.end_object().key("merges").begin_array();
   for (int i = 0; i < 150000; ++i) writer.begin_array().value("left").value("right").end_array();
   writer.end_array().end_object();
-  const auto begin = std::chrono::steady_clock::now();
+  // The processor's time: what else the machine does is no fault of the parser's.
+  const std::clock_t begin = std::clock();
   const auto json = Json::parse(writer.text());
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const double seconds = static_cast<double>(std::clock() - begin) / double{CLOCKS_PER_SEC};
   ASSERT_TRUE(json);
   EXPECT_EQ(json->find("vocab")->members().size(), 150000U);
   EXPECT_EQ(json->find("merges")->items().size(), 150000U);
-  EXPECT_LT(seconds.count(), 20.0);  // sanitizers and a busy machine included; 0.15 s in release
+  EXPECT_LT(seconds, 5.0);  // sanitizers included; measured 0.15 s in release
 }
 
 // Two independent readers must agree on every text near valid JSON.
