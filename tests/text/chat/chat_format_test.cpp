@@ -54,7 +54,7 @@ TEST_F(Format, WritesAConversationAsTheModelWasTrainedOnIt) {
   EXPECT_EQ(prompt->from_template.size(), prompt->tokens.size());
 }
 
-// Traps 10 and 11.
+// Issue 3: whoever types a special token forges none.
 TEST_F(Format, TakesNoSpecialTokenFromAMessageOrARole) {
   const auto format = *ChatFormat::load(tales(), tokenizer_);
   const Message clean[] = {{"user", "x", ""}};
