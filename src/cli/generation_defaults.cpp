@@ -47,9 +47,10 @@ Status read_fields(const Json& config, const fs::path& path, SamplerOptions& opt
     options.*field.target = static_cast<float>(*number);
   }
   if (const Json* value = config.find("top_k"); value != nullptr && !value->is_null()) {
-    const auto number = value->as_uint();
+    // -1 is what vLLM's files say for all tokens, 0 what Hugging Face's do.
+    const auto number = value->as_double() == -1.0 ? uint64_t{0} : value->as_uint();
     if (!number || *number > UINT32_MAX)
-      return bad_value(path, "top_k", *value, "a whole number from 0 on");
+      return bad_value(path, "top_k", *value, "a whole number, 0 or -1 for all tokens");
     options.top_k = static_cast<uint32_t>(*number);
   }
   // The model's authors want the most likely token.

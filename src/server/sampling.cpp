@@ -51,7 +51,8 @@ Status read_config(const Json& config, const fs::path& path, SamplerOptions& opt
     options.*field.target = static_cast<float>(*number);
   }
   if (const Json* value = config.find("top_k"); value != nullptr && !value->is_null()) {
-    const auto number = value->as_uint();
+    // Files say 0 or -1 for all tokens.
+    const auto number = value->as_double() == -1.0 ? uint64_t{0} : value->as_uint();
     if (!number || *number > UINT32_MAX) return bad_config(path, "top_k");
     options.top_k = static_cast<uint32_t>(*number);
   }
