@@ -10,7 +10,9 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "formats/companion.h"
 #include "text/compact_file.h"
+#include "text/tokenizer.h"
 
 namespace smoe::cli {
 namespace {
@@ -48,6 +50,16 @@ Result<std::optional<Format>> format_of(const std::optional<std::string>& name,
   return std::optional<Format>(*format);
 }
 
+// What this build cannot read of a tokenizer is told before the weights are written, not at the
+// first prompt: another tokenizer in its place would be a worse model without any error.
+Status check_tokenizer(const std::filesystem::path& checkpoint) {
+  std::error_code ignored;
+  if (!is_gguf_path(checkpoint) && !std::filesystem::is_directory(checkpoint, ignored)) return {};
+  auto tokenizer = Tokenizer::load(checkpoint);
+  if (tokenizer || tokenizer.error().code == Code::kNotFound) return {};
+  return std::move(tokenizer).error();
+}
+
 // Saves later starts from reading the tokenizer.json; they can do without.
 void compact_tokenizer_of(const Context& context) {
   const std::filesystem::path folder = context.settings.model;
@@ -64,6 +76,7 @@ void compact_tokenizer_of(const Context& context) {
 
 Outcome shatter_command(Context& context) {
   const Settings& settings = context.settings;
+  SMOE_DO(check_tokenizer(settings.checkpoint));
   ProgressBar bar(context.terminal);
   ShatterOptions options;
   options.quant = settings.quant;

@@ -192,6 +192,19 @@ TEST_F(Tools, LeaveACompactTokenizerThatGivesTheSameTokens) {
   EXPECT_THAT(damaged.err, HasSubstr("tokenizer.bin"));
 }
 
+// Trap 1: no other step is guessed in its place, and nothing is written first.
+TEST_F(Tools, StopAtATokenizerStepThatIsNotKnownBeforeAnythingIsWritten) {
+  const std::string checkpoint = file("odd-checkpoint");
+  std::filesystem::copy(golden("qwen3_moe"), checkpoint, std::filesystem::copy_options::recursive);
+  json tokenizer = json::parse(content(tales() / "tokenizer.json"));
+  tokenizer["pre_tokenizer"] = {{"type", "Frobnicate"}};
+  std::ofstream(checkpoint + "/tokenizer.json") << tokenizer;
+  const ProcessResult result = smoe({"shatter", checkpoint, file("odd-model"), "--quiet"});
+  expect_one_error(result, 1);
+  EXPECT_THAT(result.err, HasSubstr("tokenizer.json: pre_tokenizer Frobnicate is not supported"));
+  EXPECT_FALSE(std::filesystem::exists(file("odd-model")));
+}
+
 TEST_F(Tools, NameTheFormatsThatWork) {
   const ProcessResult result =
       smoe({"shatter", tales(), file("odd"), "--experts", "q9_9", "--quiet"});
