@@ -31,7 +31,7 @@ void AnswerOutput::take(bool thinking, std::string_view text) {
 void AnswerOutput::show(bool thinking, std::string_view text) {
   const Terminal& terminal = context_.terminal;
   if (thinking && !terminal.stdout_is_terminal()) return;
-  const bool dim = thinking && terminal.colors();
+  const bool dim = thinking && terminal.answer_colors();
   if (!thinking && text_.size() == text.size() && !thinking_.empty() && !ends_line_) {
     print(dimmed_ ? std::string(kPlain) + "\n\n" : "\n\n");  // the answer begins after its thought
     dimmed_ = false;

@@ -114,7 +114,8 @@ std::string general_help() {
       "  smoe shatter Qwen3-30B-A3B models/qwen3\n"
       "  smoe run models/qwen3 \"Once upon a time\" --memory 8G\n\n"
       "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.\n"
-      "stdout has the answer; progress and the log go to stderr.\n";
+      "stdout has the answer; progress and the log go to stderr. NO_COLOR and TERM=dumb turn\n"
+      "colours off, CLICOLOR_FORCE=1 turns them on for files and pipes too.\n";
   return out;
 }
 

@@ -41,7 +41,13 @@ Terminal::Terminal(const Environment& environment)
       stderr_is_terminal_(::isatty(STDERR_FILENO) == 1),
       dumb_(environment("TERM").value_or("dumb") == "dumb") {
   const bool unwanted = !environment("NO_COLOR").value_or("").empty();
-  colors_ = stderr_is_terminal_ && !dumb_ && !unwanted;
+  const std::string force = environment("CLICOLOR_FORCE").value_or("");
+  const bool forced = !force.empty() && force != "0";
+  const auto wanted_on = [&](bool is_terminal) {
+    return !unwanted && (forced || (is_terminal && !dumb_));
+  };
+  colors_ = wanted_on(stderr_is_terminal_);
+  answer_colors_ = wanted_on(stdout_is_terminal_);
 }
 
 Status Terminal::print(std::string_view text) {

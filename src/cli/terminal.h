@@ -16,7 +16,8 @@ struct TerminalOptions {
 
 class Terminal {
  public:
-  // Looks once at what the two streams are. NO_COLOR and TERM=dumb turn colours off.
+  // Looks once at what the streams are. NO_COLOR and TERM=dumb turn colours off; CLICOLOR_FORCE
+  // turns them on wherever the text goes, unless NO_COLOR says otherwise.
   explicit Terminal(const Environment& environment);
 
   void set(const TerminalOptions& options) { options_ = options; }
@@ -36,7 +37,8 @@ class Terminal {
   bool shows_progress() const { return stderr_is_terminal_ && !dumb_ && !options_.quiet; }
   bool stdout_is_terminal() const { return stdout_is_terminal_; }
   bool stdin_is_terminal() const { return stdin_is_terminal_; }
-  bool colors() const { return colors_; }
+  bool colors() const { return colors_; }  // on stderr
+  bool answer_colors() const { return answer_colors_; }
   bool json() const { return options_.json; }
   // Of stderr; 80 when it is no terminal.
   size_t columns() const;
@@ -48,6 +50,7 @@ class Terminal {
   bool stderr_is_terminal_ = false;
   bool dumb_ = false;
   bool colors_ = false;
+  bool answer_colors_ = false;
   bool broken_pipe_ = false;
 };
 

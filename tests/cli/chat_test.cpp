@@ -153,7 +153,7 @@ TEST_F(Chat, AnswersAgainInOtherWordsAndShowsWhatIsSet) {
   EXPECT_THAT(result.err, testing::ContainsRegex("top-k +7 "));
 }
 
-// Traps 10 and 11: a user who types a special token must not be able to forge one.
+// Whoever types a special token, calls a tool by its name or has it in a result forges none.
 TEST_F(Chat, MakesNoSpecialTokenOfWhatAMessageSpellsOut) {
   const json tokenizer = json::parse(content(model() + "/tokenizer.json"));
   std::string every;
@@ -163,28 +163,34 @@ TEST_F(Chat, MakesNoSpecialTokenOfWhatAMessageSpellsOut) {
     special.push_back(token["id"]);
   }
   ASSERT_FALSE(every.empty());
-  const auto forged = [&](const std::string& message, const std::string& role) {
-    const json prompt = prompt_of(
-        {{"messages", {{{"role", role}, {"content", message}}}}, {"add_generation_prompt", true}});
+  const auto specials_of = [&](const json& messages) {
+    const json prompt = prompt_of({{"messages", messages}, {"add_generation_prompt", true}});
     std::vector<int> found;
     for (const json& id : prompt["ids"])
       if (std::find(special.begin(), special.end(), id.get<int>()) != special.end())
         found.push_back(id);
     return std::make_pair(found, prompt);
   };
-  const auto [clean, plain] = forged("x", "user");
-  const auto [tried, prompt] = forged(every, "user");
-  EXPECT_EQ(tried, clean) << prompt.dump();
-  EXPECT_EQ(forged("x", "user" + every).first, clean) << "in a role";
-  EXPECT_THAT(prompt["text"].get<std::string>(), HasSubstr(every));
+  const auto spoken = [](const std::string& role, const std::string& text) {
+    return json{{{"role", role}, {"content", text}}};
+  };
+  const auto clean = specials_of(spoken("user", "x")).first;
+  for (const char* role : {"user", "system", "assistant", "tool"})
+    EXPECT_EQ(specials_of(spoken(role, every)).first, clean) << role;
+  EXPECT_EQ(specials_of(spoken("user" + every, "x")).first, clean) << "in a role";
 
   // run and chat encode as template does: their prompts are as long as its.
-  const ProcessResult run =
-      smoe({"run", model(), every, "--max-tokens", "1", "--json", "--temperature", "0"});
+  const json said = {{{"role", "system"}, {"content", every}},
+                     {{"role", "user"}, {"content", every}}};
+  const auto [found, prompt] = specials_of(said);
+  EXPECT_EQ(found.size(), clean.size() + 2) << "those of one more turn";
+  EXPECT_THAT(prompt["text"].get<std::string>(), HasSubstr(every));
+  const ProcessResult run = smoe({"run", model(), every, "--system", every, "--max-tokens", "1",
+                                  "--json", "--temperature", "0"});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(json::parse(run.out)["usage"]["prompt_tokens"], prompt["ids"].size());
-  const ProcessResult talk = chat(every + "\n/stats\n");
-  EXPECT_THAT(talk.err, HasSubstr(std::to_string(prompt["ids"].size()) + " tokens in"));
+  const ProcessResult talk = chat("/system " + every + "\n" + every + "\n/stats\n");
+  EXPECT_THAT(talk.err, HasSubstr(" " + std::to_string(prompt["ids"].size()) + " tokens in"));
 }
 
 TEST_F(Chat, ShowsWhichTokensTheTemplateWrote) {
@@ -242,6 +248,71 @@ TEST_F(Chat, StopsAnAnswerAtTheFirstCtrlCAndEndsAtTheSecond) {
   ASSERT_TRUE(terminal.shows("Ctrl-C again")) << terminal.screen();
   terminal.keys({"C-c"});
   ASSERT_TRUE(terminal.shows("[status 130]")) << terminal.screen();
+}
+
+// The screen with its colours, after `words` ran with these variables alone.
+std::string colored_screen(const std::string& socket, const Words& variables, const Words& words) {
+  Words command{"/usr/bin/env", "-i", "PATH=/usr/bin:/bin"};
+  command.insert(command.end(), variables.begin(), variables.end());
+  for (const std::string& word : command_of(words)) command.push_back(word);
+  Tmux terminal(socket, command);
+  EXPECT_TRUE(terminal.shows("[status")) << terminal.screen();
+  return terminal.screen({"-e"});
+}
+
+TEST_F(Chat, ShowsColoursOnlyToWhoWantsThem) {
+  const Words wrong{"verify", "/nowhere/at/all"};
+  const std::string red = "\033[1m\033[31merror";
+  EXPECT_THAT(colored_screen(file("colour"), {"TERM=xterm-256color"}, wrong), HasSubstr(red));
+  for (const char* plain : {"TERM=dumb", "NO_COLOR=1"})
+    EXPECT_THAT(colored_screen(file(plain), {"TERM=xterm-256color", plain}, wrong),
+                Not(HasSubstr("\033[31m")))
+        << plain;
+  // Through a pipe, where nobody would see them, they must be asked for.
+  const auto piped = [&](std::vector<std::pair<std::string, std::string>> variables) {
+    ProcessOptions options;
+    options.environment = std::move(variables);
+    return smoe(wrong, options).err;
+  };
+  const std::string raw_red = "\033[1;31merror";
+  EXPECT_THAT(piped({{"TERM", "xterm"}}), Not(HasSubstr("\033")));
+  EXPECT_THAT(piped({{"CLICOLOR_FORCE", "0"}}), Not(HasSubstr("\033")));
+  EXPECT_THAT(piped({{"CLICOLOR_FORCE", "1"}}), HasSubstr(raw_red));
+  EXPECT_THAT(piped({{"CLICOLOR_FORCE", "1"}, {"NO_COLOR", "1"}}), Not(HasSubstr("\033")));
+}
+
+// A history that cannot be kept is said once, and the conversation goes on; without a home there is
+// none to keep.
+TEST_F(Chat, GoesOnWithoutAHistoryThatCannotBeKept) {
+  std::ofstream(file("plain")) << "no folder";
+  std::filesystem::create_directories(file("odd/smoe/history"));
+  const std::pair<Words, std::string> kCases[] = {
+      {{"XDG_STATE_HOME=" + file("plain")}, "plain/smoe/history: cannot write"},
+      {{"XDG_STATE_HOME=" + file("odd")}, "odd/smoe/history"},
+      {{"HOME=" + file("plain"), "TERM=dumb"}, "plain/.local/state/smoe/history: cannot write"},
+      {{"HOME=" + file("new-home")}, ""},
+      {{}, ""},
+  };
+  int sockets = 0;
+  for (const auto& [variables, warning] : kCases) {
+    Words command{"/usr/bin/env", "-i", "PATH=/usr/bin:/bin", "TERM=xterm-256color", "NO_COLOR=1"};
+    command.insert(command.end(), variables.begin(), variables.end());
+    for (const std::string& word : command_of({"chat", model(), "--max-tokens", "4"}))
+      command.push_back(word);
+    Tmux terminal(file("history" + std::to_string(sockets++)), command);
+    ASSERT_TRUE(terminal.shows("/help lists")) << terminal.screen();
+    terminal.line("Hello.");
+    ASSERT_TRUE(terminal.shows("tokens/s", 1)) << terminal.screen();
+    terminal.line("Go on.");
+    ASSERT_TRUE(terminal.shows("tokens/s", 2)) << terminal.screen();
+    terminal.keys({"C-d"});
+    ASSERT_TRUE(terminal.shows("[status 0]")) << terminal.screen();
+    const std::string screen = terminal.screen();
+    EXPECT_EQ(Tmux::count(screen, "lines are not remembered"), warning.empty() ? 0U : 1U) << screen;
+    EXPECT_THAT(screen, HasSubstr(warning));
+    EXPECT_THAT(terminal.screen({"-e"}), Not(HasSubstr("\033[2m")));
+  }
+  EXPECT_THAT(content(file("new-home") + "/.local/state/smoe/history"), HasSubstr("Go on."));
 }
 
 }  // namespace

@@ -48,8 +48,13 @@ class Tmux {
   void resize(int columns, int rows) {
     call({"resize-window", "-x", std::to_string(columns), "-y", std::to_string(rows)});
   }
-  // Everything that was shown, with lines that the width broke joined again.
-  std::string screen() { return call({"capture-pane", "-p", "-J", "-S", "-2000"}); }
+  // Everything that was shown, with lines that the width broke joined again; with {"-e"} also its
+  // colours.
+  std::string screen(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"capture-pane", "-p", "-J", "-S", "-2000"};
+    words.insert(words.end(), more.begin(), more.end());
+    return call(words);
+  }
   static size_t count(const std::string& text, const std::string& part) {
     size_t found = 0;
     for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++found;
