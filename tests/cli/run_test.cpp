@@ -9,6 +9,7 @@
 
 #include "cli/smoe.h"
 #include "formats/safetensors.h"
+#include "support/effort.h"
 #include "support/temp_dir.h"
 
 namespace smoe::cli {
@@ -59,12 +60,13 @@ TEST_F(Run, ContinuesAPromptFromTheArgumentOrFromStdin) {
 }
 
 TEST_F(Run, TellsTheSameWithAnyRingThreadsChunkAndKernels) {
-  const std::string told = text({kPrompt, "--max-tokens", "32"});
+  const std::string tokens = test::kSanitized ? "8" : "32";
+  const std::string told = text({kPrompt, "--max-tokens", tokens});
   for (const Words& more :
        {Words{"--ring-slots", "2"}, Words{"--threads", "1"}, Words{"--threads", "3"},
         Words{"--prompt-chunk", "1"}, Words{"--prompt-chunk", "7"}, Words{"--bets", "on"},
         Words{"--verify", "always"}, Words{"--kernels", "portable"}, Words{"--memory", "45M"}}) {
-    Words words{kPrompt, "--max-tokens", "32"};
+    Words words{kPrompt, "--max-tokens", tokens};
     words.insert(words.end(), more.begin(), more.end());
     EXPECT_EQ(text(words), told) << more[0] << " " << more[1];
   }
@@ -201,12 +203,23 @@ TEST_F(Run, StopsComputingWhenItsReaderHasGone) {
 }
 
 TEST_F(Run, EvaluatesThePerplexityOfTheReference) {
-  const ProcessResult result = smoe(
-      {"eval", model(), "--text", (tales() / "reference/eval.txt").string(), "--json", "--quiet"});
+  std::ifstream whole(tales() / "reference/eval.txt");
+  std::string text{std::istreambuf_iterator<char>(whole), {}};
+  if (test::kSanitized) text.resize(3000);
+  const std::string part = *folder_ / "eval.txt";
+  std::ofstream(part) << text;
+  const ProcessResult result = smoe({"eval", model(), "--text", part, "--json", "--quiet"});
   ASSERT_EQ(result.status, 0) << result.err;
   const json answer = json::parse(result.out);
   std::ifstream file(tales() / "reference/perplexity.json");
   const json reference = json::parse(file);
+  if (test::kSanitized) {
+    // About as hard to foretell as the rest of the text; the number itself is for the release
+    // build.
+    EXPECT_GT(answer["scored"], 600);
+    EXPECT_NEAR(answer["perplexity"].get<double>() / reference["perplexity"].get<double>(), 1, 0.5);
+    return;
+  }
   EXPECT_EQ(answer["tokens"], reference["tokens"]);
   EXPECT_EQ(answer["scored"], reference["scored"]);
   EXPECT_NEAR(answer["perplexity"].get<double>() / reference["perplexity"].get<double>(), 1,

@@ -102,8 +102,9 @@ TEST(Detokenizer, StreamedTextIsTheDecodedTextForAnyTokens) {
   const std::string likely =
       "\xf0\x9f\x98\x80\xe2\x80\x8d\xc3\xa9\xed\xa0\xf4\x90"
       "a";
-  const int rounds = test::long_run() ? 1'000'000 : 30'000;
-  for (int round = 0; round < rounds; ++round) {
+  const size_t rounds =
+      test::rounds({.usual = 30'000, .sanitized = 6'000, .in_long_run = 1'000'000});
+  for (size_t round = 0; round < rounds; ++round) {
     const bool skip_special = round % 2 == 0;
     Detokenizer detokenizer(tokenizer, skip_special);
     std::vector<TokenId> tokens;

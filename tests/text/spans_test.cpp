@@ -134,7 +134,9 @@ class RealTokenizer {
 
 // Issue 3: a message that contains every special token of the model yields none.
 TEST(Spans, AMessageMadeOfEverySpecialTokenYieldsOrdinaryTokens) {
-  for (const char* name : {"qwen3", "deepseek_v3", "gptoss", "llama3", "llama2"}) {
+  std::vector<const char*> names = {"qwen3", "llama2"};
+  if (!test::kSanitized) names.insert(names.end(), {"deepseek_v3", "gptoss", "llama3"});
+  for (const char* name : names) {
     const RealTokenizer real(name);
     std::string message;
     std::vector<TokenId> controls;

@@ -68,8 +68,9 @@ void expect_changes(const Changes& changes, const std::string& step) {
   ASSERT_TRUE(normalizer);
   const auto& changed = changes.at(step);
   size_t different = 0;
+  const char32_t step_width = test::kSanitized ? 7 : 1;
   for (const CodePointRange range : kMeaningful) {
-    for (char32_t code_point = range.first; code_point <= range.last; ++code_point) {
+    for (char32_t code_point = range.first; code_point <= range.last; code_point += step_width) {
       std::string character;
       append_utf8(character, code_point);
       std::vector<std::string> contexts = {character};

@@ -154,7 +154,8 @@ TEST_P(KnownTemplates, MakeNoSpecialTokenOfWhatSomebodyElseWrote) {
     harmless += token;
     if (texts.size() < 8) texts.push_back(token);
   }
-  texts.insert(texts.end(), {every, harmless, "a" + harmless + "\n" + harmless});
+  texts.push_back("a" + harmless + "\n");
+  if (every != harmless) texts.push_back(every);
   for (const auto& [name, conversation] : conversations()) {
     const auto controls_of = [&](const std::string& text) {
       const auto prompt = model.rendered(filled(conversation, text));

@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "support/effort.h"
 #include "text/template/support.h"
 
 namespace smoe {
@@ -51,7 +51,7 @@ bool is_stricter_by_design(const std::string& outcome) {
 
 // RELIABILITY N6: equal bytes, or an error in both.
 TEST(Reference, GeneratedTemplatesRenderAsInJinja2) {
-  const size_t count = std::getenv("SMOE_TEST_LONG") != nullptr ? 10'000 : 500;
+  const size_t count = test::rounds({.usual = 500, .sanitized = 150, .in_long_run = 10'000});
   size_t compared = 0;
   size_t with_text = 0;
   size_t different = 0;
