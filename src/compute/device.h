@@ -21,11 +21,17 @@ class Device : public Buffer::Owner {
  public:
   virtual std::string_view name() const = 0;    // "cpu"
   virtual std::string description() const = 0;  // for people: "CPU, AVX2, 2 threads"
+  // Operations are done some time after submit(), not before they return.
+  virtual bool deferred() const = 0;
 
   // Zeroed memory. Fails: kNoMemory.
   virtual Result<Buffer> allocate(size_t bytes) = 0;
-  // Host memory used in place where host and device share it. Lifetime: `host` outlives the buffer.
+  // Host memory used in place where host and device share it; elsewhere the device has memory of
+  // its own for it, and refresh() brings it bytes. Lifetime: `host` outlives the buffer.
   virtual Result<Buffer> adopt(std::span<std::byte> host) = 0;
+  // The host has changed adopted bytes; what is recorded from now on sees them. Until it is done
+  // with them (a ticket), they stay as they are. Cost: none where memory is shared.
+  virtual void refresh(View changed, size_t bytes) = 0;
 
   // Largest rows count that one call may have, and scratch is sized for: set once at start-up, so
   // that the operations below allocate nothing. Fails: kNoMemory.
@@ -56,9 +62,12 @@ class Device : public Buffer::Owner {
   // so (a lease on a record is released on it).
   virtual Ticket submit() = 0;
   virtual bool finished(Ticket ticket) const = 0;
-  // Waits for everything before it. The only operation that waits. out.size() == from.count *
-  // from.width; rows are packed without stride.
-  virtual void read(const Rows& from, std::span<float> out) = 0;
+  // Fails: as read().
+  virtual Status wait(Ticket ticket) = 0;
+  // Waits for everything before it. out.size() == from.count * from.width; rows are packed without
+  // stride. Fails: kNoMemory, kIo when the device could not do what was recorded (it was lost, or
+  // has no memory left); then so does every later wait.
+  virtual Status read(const Rows& from, std::span<float> out) = 0;
 };
 
 }  // namespace smoe

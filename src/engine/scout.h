@@ -53,14 +53,16 @@ class Scout {
   // that is the head too.
   uint64_t step_bytes() const { return step_bytes_; }
 
-  // Wait until the weights are in memory and checked. Cost: one atomic load once they are.
-  // Fails: kIo, kCorrupt, naming file and tensor.
-  Status wait_for_embedding() const { return wait_for(embedding_end_); }
-  Status wait_for_layer(uint32_t index) const { return wait_for(layer_ends_[index]); }
+  // Wait until the weights are in memory and checked, and bring them to the device. Threads: the
+  // step's own. Cost: one atomic load once they are. Fails: kIo, kCorrupt, naming file and tensor.
+  Status bring_embedding() { return bring(embedding_end_); }
+  Status bring_layer(uint32_t index) { return bring(layer_ends_[index]); }
+  Status bring_all() { return bring(static_cast<uint32_t>(file_.info().tensors.size())); }
   bool has_layer(uint32_t index) const {
     const uint32_t now = progress_.load(std::memory_order_acquire);
     return now != kFailed && now >= layer_ends_[index];
   }
+  // Threads: any. Fails: as bring_all().
   Status wait_for_all() const {
     return wait_for(static_cast<uint32_t>(file_.info().tensors.size()));
   }
@@ -69,6 +71,7 @@ class Scout {
   Scout(const ScoutFile& file, const ModelSpec& spec, std::shared_ptr<ScoutReader> reader);
   Status bind(Device& device);
   Status wait_for(uint32_t tensors) const;
+  Status bring(uint32_t tensors);
   void read_all();
   Status read_file();
   Status read_from_reader();
@@ -80,7 +83,9 @@ class Scout {
   std::shared_ptr<ScoutReader> tensors_;  // shared with ModelFiles; none: they are read from file_
   uint64_t step_bytes_ = 0;
   AlignedBuffer memory_;
+  Device* device_ = nullptr;
   Buffer buffer_;
+  uint32_t brought_ = 0;  // tensors that the device has
   Matrix embedding_;
   Vector final_norm_;
   Matrix head_;

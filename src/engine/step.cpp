@@ -50,7 +50,7 @@ Status Step::forward(Batch batch, StepSink& sink) {
   const Scratch& scratch = *parts_.scratch;
   Device& device = *parts_.device;
   load_batch(batch);
-  SMOE_DO(parts_.scout->wait_for_embedding());
+  SMOE_DO(parts_.scout->bring_embedding());
   device.embed({parts_.scout->embedding(), std::span(scratch.tokens).first(tokens_),
                 rows(scratch.hidden, parts_.spec->width)});
 
@@ -58,8 +58,8 @@ Status Step::forward(Batch batch, StepSink& sink) {
   for (uint32_t layer = 0; layer < layers; ++layer) {
     if (parts_.cancelled->load(std::memory_order_relaxed))
       return Error{Code::kCancelled, "stopped"};
-    SMOE_DO(parts_.scout->wait_for_layer(layer));
-    show_hidden(layer, rows(scratch.hidden, parts_.spec->width), sink);
+    SMOE_DO(parts_.scout->bring_layer(layer));
+    SMOE_DO(show_hidden(layer, rows(scratch.hidden, parts_.spec->width), sink));
     set_angles(parts_.spec->layers[layer].rope, batch);
     bet_on(layer);
     attention(layer);
@@ -197,7 +197,7 @@ Status Step::routed(uint32_t layer) {
   {
     const Timed timed(stats_.routing_ns);
     device.project({parts_.scout->layer(layer).router, {}, normed, logits});
-    device.read(logits, values);
+    SMOE_DO(device.read(logits, values));
     if (Status status = route(ffn, values, scratch.routing, scratch.router_work); !status)
       return std::move(status).error().in(fmt::format("layer {}", layer));
     parts_.experts->demand(layer, scratch.routing);
@@ -209,7 +209,7 @@ Status Step::routed(uint32_t layer) {
   const Timed timed(stats_.ffn_ns);
   const Rows out = rows(scratch.ffn_out, width);
   device.zero(out);
-  if (ffn.shared_width > 0) shared_expert(layer);
+  if (ffn.shared_width > 0) SMOE_DO(shared_expert(layer));
   SMOE_DO(parts_.experts->run(
       {layer, &scratch.routing, normed, out, scratch.expert_out, scratch.held, checked_}));
   if (ffn.shared_width > 0) {
@@ -227,6 +227,7 @@ Status Step::routed(uint32_t layer) {
 void Step::bet_on(uint32_t layer) {
   if (!parts_.bets || checked_ || tokens_ > kMostTokensToBetFor) return;
   if (layer >= parts_.spec->layers.size() || !parts_.scout->has_layer(layer)) return;
+  if (!parts_.scout->bring_layer(layer)) return;
   const FfnSpec& ffn = parts_.spec->layers[layer].ffn;
   if (ffn.kind != FfnKind::kExperts) return;
 
@@ -240,7 +241,7 @@ void Step::bet_on(uint32_t layer) {
   device.normalize(
       {rows(scratch.hidden, width), weights.ffn_norm, width, parts_.spec->norm_epsilon, normed});
   device.project({weights.router, {}, normed, logits});
-  device.read(logits, values);
+  if (!device.read(logits, values)) return;  // the layer's own read fails as well, and says why
   // The likelier half: past that, a wrong guess costs more disk time than a right one saves.
   FfnSpec likely = ffn;
   likely.router.active_experts = ceil_div(ffn.router.active_experts, 2U);
@@ -249,7 +250,7 @@ void Step::bet_on(uint32_t layer) {
     parts_.experts->bet(layer, scratch.bet_routing);
 }
 
-void Step::shared_expert(uint32_t layer) {
+Status Step::shared_expert(uint32_t layer) {
   Scratch& scratch = *parts_.scratch;
   const LayerWeights& weights = parts_.scout->layer(layer);
   const Rows normed = rows(scratch.normed, parts_.spec->width);
@@ -259,12 +260,13 @@ void Step::shared_expert(uint32_t layer) {
                              normed,
                              {},
                              rows(scratch.shared_out, parts_.spec->width)});
-  if (!parts_.spec->layers[layer].ffn.shared_gated) return;
+  if (!parts_.spec->layers[layer].ffn.shared_gated) return {};
   const Rows gate = rows(scratch.shared_gate, 1);
   const auto values = std::span(scratch.shared_values).first(tokens_);
   parts_.device->project({weights.shared_router, {}, normed, gate});
-  parts_.device->read(gate, values);
+  SMOE_DO(parts_.device->read(gate, values));
   for (float& value : values) value = 1.0F / (1.0F + std::exp(-value));
+  return {};
 }
 
 Status Step::head(Batch batch, StepSink& sink) {
@@ -272,12 +274,12 @@ Status Step::head(Batch batch, StepSink& sink) {
   Scratch& scratch = *parts_.scratch;
   const ModelSpec& spec = *parts_.spec;
   Device& device = *parts_.device;
-  SMOE_DO(parts_.scout->wait_for_all());
+  SMOE_DO(parts_.scout->bring_all());
   if (sink.wants_hidden()) {
     const Rows normed = rows(scratch.normed, spec.width);
     device.normalize({rows(scratch.hidden, spec.width), parts_.scout->final_norm(), spec.width,
                       spec.norm_epsilon, normed});
-    show_hidden(static_cast<uint32_t>(spec.layers.size()), normed, sink);
+    SMOE_DO(show_hidden(static_cast<uint32_t>(spec.layers.size()), normed, sink));
   }
   scratch.head_rows.clear();
   for (uint32_t i = 0; i < tokens_; ++i)
@@ -294,7 +296,7 @@ Status Step::head(Batch batch, StepSink& sink) {
     device.normalize({in, parts_.scout->final_norm(), spec.width, spec.norm_epsilon, in});
     device.project({parts_.scout->head(), {}, in, out});
     const auto values = std::span(scratch.logit_values).first(size_t{count} * spec.vocabulary);
-    device.read(out, values);
+    SMOE_DO(device.read(out, values));
     if (!all_finite(values))
       return Error{Code::kNumeric, "the logits are not finite, though every layer's output was"};
     for (uint32_t i = 0; i < count; ++i)
@@ -303,17 +305,18 @@ Status Step::head(Batch batch, StepSink& sink) {
   return {};
 }
 
-void Step::show_hidden(uint32_t layer, const Rows& shown, StepSink& sink) {
-  if (!sink.wants_hidden()) return;
+Status Step::show_hidden(uint32_t layer, const Rows& shown, StepSink& sink) {
+  if (!sink.wants_hidden()) return {};
   wide_values_.resize(size_t{shown.count} * shown.width);
-  parts_.device->read(shown, wide_values_);
+  SMOE_DO(parts_.device->read(shown, wide_values_));
   sink.hidden(layer, wide_values_);
+  return {};
 }
 
 Status Step::check_rows(uint32_t layer, const char* part, const Rows& checked) {
   if (!checked_) return {};
   wide_values_.resize(size_t{checked.count} * checked.width);
-  parts_.device->read(checked, wide_values_);
+  SMOE_DO(parts_.device->read(checked, wide_values_));
   if (all_finite(wide_values_)) return {};
   return Error{Code::kNumeric,
                fmt::format("layer {}: the output of {} is not finite", layer, part)};

@@ -32,8 +32,8 @@ class Step {
 
   // The batch is not longer than the scratch; the KV cache has pages for every position; a
   // sequence's tokens stand in ascending order of position. Fails: kIo, kCorrupt (a record or the
-  // scout), kNumeric (naming layer and expert), kCancelled. The KV cache then holds nothing of use
-  // at the batch's positions. Cost: no allocation. Threads: one at a time.
+  // scout), kNumeric (naming layer and expert), kCancelled, and as Device::read. The KV cache then
+  // holds nothing of use at the batch's positions. Cost: no allocation. Threads: one at a time.
   Status run(Batch batch, StepSink& sink);
 
   const StepStats& stats() const { return stats_; }
@@ -47,10 +47,10 @@ class Step {
   void normalize_heads(const LayerSpec& layer, const LayerWeights& weights);
   Status feed_forward(uint32_t layer);
   Status routed(uint32_t layer);
-  void shared_expert(uint32_t layer);
+  Status shared_expert(uint32_t layer);
   void bet_on(uint32_t layer);
   Status head(Batch batch, StepSink& sink);
-  void show_hidden(uint32_t layer, const Rows& rows, StepSink& sink);
+  Status show_hidden(uint32_t layer, const Rows& rows, StepSink& sink);
   Status check_rows(uint32_t layer, const char* part, const Rows& rows);
 
   Rows rows(const Rows& whole, uint32_t width) const {

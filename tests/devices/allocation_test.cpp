@@ -51,7 +51,7 @@ TEST(Operations, AllocateNothingAfterReserve) {
           device.zero(in.rows);
           device.write(in.rows.view, std::as_bytes(std::span(host)));
           EXPECT_TRUE(device.finished(device.submit()));
-          device.read(out.rows, host);
+          EXPECT_TRUE(device.read(out.rows, host));
           EXPECT_EQ(allocations(), before) << info(format).name << ", " << count << " tokens";
         }
       }

@@ -90,7 +90,7 @@ inline DeviceRows make_rows(Device& device, uint32_t count, uint32_t width,
 
 inline std::vector<float> values_of(Device& device, const Rows& rows) {
   std::vector<float> values(size_t{rows.count} * rows.width);
-  device.read(rows, values);
+  EXPECT_TRUE(device.read(rows, values));
   return values;
 }
 

@@ -71,7 +71,7 @@ class PrefixTreeTest : public testing::Test {
   }
   float mark_of(uint32_t page) {
     std::vector<float> values(row_of(page).width);
-    device_->read(row_of(page), values);
+    EXPECT_TRUE(device_->read(row_of(page), values));
     return values.back();
   }
 

@@ -88,7 +88,8 @@ OpenModel::OpenModel(const fs::path& path, const EngineSettings& settings)
     : pool_(settings.threads),
       device_(must(
           make_cpu_device(pool_, settings.portable ? CpuKernels::kPortable : CpuKernels::kBest))),
-      engine_(must(Engine::open(must(open_model_files(path)), settings.options, *device_))) {}
+      engine_(must(Engine::open(must(open_model_files(path)), settings.options,
+                                settings.device == nullptr ? *device_ : *settings.device))) {}
 
 Session OpenModel::session() { return must(Session::open(*engine_)); }
 

@@ -48,6 +48,7 @@ struct EngineSettings {
   EngineOptions options;
   unsigned threads = 2;
   bool portable = false;
+  Device* device = nullptr;  // instead of a CPU of its own
 };
 
 // Device, pool and engine together, of a model folder or a GGUF file. Aborts when the model cannot

@@ -33,6 +33,7 @@ class CpuDevice final : public Device {
     return "CPU, " + std::string(kernels_.name) + ", " + std::to_string(threads) +
            (threads == 1 ? " thread" : " threads");
   }
+  bool deferred() const override { return false; }
 
   Result<Buffer> allocate(size_t bytes) override {
     SMOE_TRY(AlignedBuffer memory, AlignedBuffer::allocate(bytes));
@@ -43,6 +44,8 @@ class CpuDevice final : public Device {
   Result<Buffer> adopt(std::span<std::byte> host) override {
     return Buffer(this, kAdopted, host, host.size());
   }
+
+  void refresh(View /*changed*/, size_t /*bytes*/) override {}
 
   void release(uint64_t handle) override {
     if (handle != kAdopted) owned_[handle - 1] = AlignedBuffer();
@@ -79,12 +82,14 @@ class CpuDevice final : public Device {
 
   Ticket submit() override { return Ticket{++submitted_}; }
   bool finished(Ticket) const override { return true; }
+  Status wait(Ticket) override { return {}; }
 
-  void read(const Rows& from, std::span<float> out) override {
+  Status read(const Rows& from, std::span<float> out) override {
     const HostRows host(from);
     SMOE_CHECK(out.size() == size_t{host.count} * host.width);
     for (uint32_t row = 0; row < host.count; ++row)
       std::copy_n(host.row(row), host.width, out.data() + size_t{row} * host.width);
+    return {};
   }
 
  private:
