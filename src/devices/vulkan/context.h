@@ -48,9 +48,7 @@ class Context {
   // Host and device share memory, and nothing has to be copied.
   bool shared_memory() const { return shared_memory_; }
   // A processor that runs the kernels, not a GPU.
-  bool software() const {
-    return properties_.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  }
+  bool software() const { return properties_.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
   // Host memory on pages of so many bytes can be used in place; 0: none can.
   uint64_t import_alignment() const { return import_alignment_; }
 

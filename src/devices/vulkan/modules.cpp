@@ -35,8 +35,8 @@ constexpr uint32_t kStoreKvCode[] = {
 constexpr std::array<Module, kKernels> kModules = {
     Module{"accumulate", kAccumulateCode}, Module{"attend", kAttendCode},
     Module{"embed", kEmbedCode},           Module{"normalize", kNormalizeCode},
-    Module{"product", kProductCode},       Module{"product_looped", kProductLoopedCode}, Module{"rotate", kRotateCode},
-    Module{"store_kv", kStoreKvCode}};
+    Module{"product", kProductCode},       Module{"product_looped", kProductLoopedCode},
+    Module{"rotate", kRotateCode},         Module{"store_kv", kStoreKvCode}};
 
 }  // namespace
 

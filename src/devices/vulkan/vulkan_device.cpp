@@ -171,6 +171,13 @@ Status VulkanDevice::read(const Rows& from, std::span<float> out) {
   return {};
 }
 
+void VulkanDevice::copy(const Buffer& from, const Buffer& to) {
+  SMOE_CHECK(from.bytes() == to.bytes());
+  flush_downs();
+  recorder_->copy(
+      {&allocation({&from, 0}).memory, 0, &allocation({&to, 0}).memory, 0, from.bytes()});
+}
+
 VulkanDevice::Allocation& VulkanDevice::allocation(const View& view) {
   SMOE_CHECK(view.buffer != nullptr && view.buffer->handle() <= allocations_.size());
   return *allocations_[view.buffer->handle() - 1];

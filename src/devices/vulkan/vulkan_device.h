@@ -49,6 +49,9 @@ class VulkanDevice final : public Device {
   Status wait(Ticket ticket) override { return recorder_->wait(ticket); }
   Status read(const Rows& from, std::span<float> out) override;
 
+  // All of one buffer into another of its size.
+  void copy(const Buffer& from, const Buffer& to);
+
  private:
   struct Allocation {
     Memory memory;
