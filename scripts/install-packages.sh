@@ -5,13 +5,13 @@
 set -eu
 
 RUN_PACKAGES="
-  g++ cmake ninja-build
+  g++ cmake ninja-build glslc
   libboost-dev libcli11-dev libedit-dev libexpected-dev libfmt-dev libpcre2-dev libsimdjson-dev libspdlog-dev
-  libtomlplusplus-dev liburing-dev libutf8proc-dev libxxhash-dev"
+  libtomlplusplus-dev liburing-dev libutf8proc-dev libvulkan-dev libxxhash-dev"
 TEST_PACKAGES="
   chromium clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev
   fiu-utils fonts-dejavu-core libbenchmark-dev libgmock-dev libgtest-dev librapidcheck-dev nlohmann-json3-dev
-  procps python3-jinja2 spin tmux zstd"
+  mesa-vulkan-drivers procps python3-jinja2 spin spirv-cross spirv-tools tmux vulkan-validationlayers zstd"
 
 say() { printf '%s\n' "$*" >&2; }
 
