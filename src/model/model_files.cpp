@@ -46,8 +46,8 @@ Error no_model(const fs::path& folder) {
                           folder.extension() == ".safetensors";
   if (checkpoint)
     return {Code::kNotFound,
-            fmt::format("{}: is a checkpoint that was not shattered yet; run\n  smoe "
-                        "shatter {} MODEL\nand use MODEL here",
+            fmt::format("{}: is a checkpoint that was not shattered yet; \"smoe shatter {} MODEL\" "
+                        "makes a model folder of it, to be used here in its place",
                         name, name)};
   if (fs::exists(folder / "vault", ignored))
     return {Code::kNotFound,

@@ -149,7 +149,7 @@ TEST_F(Run, SaysWhichTextIsNoUtf8) {
 TEST_F(Run, OffersTheCommandThatShattersACheckpoint) {
   const ProcessResult result = smoe({"run", tales(), "x"});
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.err, HasSubstr("smoe shatter"));
+  EXPECT_THAT(result.err, HasSubstr("\"smoe shatter " + tales().string() + " MODEL\" makes"));
   EXPECT_THAT(result.err, HasSubstr(tales().string()));
 }
 
