@@ -194,14 +194,16 @@ Status Chat::set(std::string_view words) {
   const size_t end = std::min(words.find_first_of(" \t"), words.size());
   const std::string_view name = words.substr(0, end);
   const size_t at = std::min(words.find_first_not_of(" \t", end), words.size());
+  SMOE_TRY(const SamplerOptions sampler, sampler_options(settings_));
+  const Settings shown = effective_settings(settings_, sampler);
   std::string known;
   for (const Flag& flag : flags()) {
     if (flag.group != Group::kGeneration || (flag.commands & set_of(CommandId::kChat)) == 0)
       continue;
     if (flag.name == name || (!flag.alias.empty() && flag.alias == name))
       return apply(flag, words.substr(at), fmt::format("/set {}", name), settings_);
-    append_entry(known, fmt::format("{:<20} {:<10}", flag.name, value_text(flag, settings_)),
-                 flag.help, {.indent = 34, .columns = context_.terminal.columns()});
+    append_entry(known, fmt::format("{:<20} {:<10}", flag.name, value_text(flag, shown)), flag.help,
+                 {.indent = 34, .columns = context_.terminal.columns()});
   }
   if (!name.empty())
     return Error{Code::kUsage, fmt::format("/set {}: no such option; /set lists them", name)};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <random>
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
@@ -91,6 +92,20 @@ Result<SamplerOptions> sampler_options(const Settings& settings) {
   override_with(settings.frequency_penalty, options.frequency_penalty);
   options.seed = settings.seed ? *settings.seed : std::random_device{}();
   return options;
+}
+
+Settings effective_settings(Settings settings, const SamplerOptions& options) {
+  // As people write it: 0.7, not the double next to the float.
+  const auto written = [](float value) { return std::stod(fmt::format("{}", value)); };
+  settings.temperature = written(options.temperature);
+  settings.top_k = options.top_k;
+  settings.top_p = written(options.top_p);
+  settings.min_p = written(options.min_p);
+  settings.repeat_penalty = written(options.repeat_penalty);
+  settings.repeat_last_n = options.repeat_last;
+  settings.presence_penalty = written(options.presence_penalty);
+  settings.frequency_penalty = written(options.frequency_penalty);
+  return settings;
 }
 
 Result<GenerationOptions> generation_options(const Settings& settings, std::vector<TokenId> stops) {

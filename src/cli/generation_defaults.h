@@ -15,7 +15,12 @@ namespace smoe::cli {
 // kCorrupt for a generation_config.json that is no JSON or has a value out of range.
 Result<SamplerOptions> sampler_options(const Settings& settings);
 
-// That, and what ends a text: `stops` (text/chat/stop_tokens.h) and the strings of --stop.
+// The settings with what `options` says of sampling, to be shown. A seed that nobody gave stays
+// unset.
+Settings effective_settings(Settings settings, const SamplerOptions& options);
+
+// The sampling values, and what ends a text: `stops` (text/chat/stop_tokens.h) and the strings of
+// --stop.
 Result<GenerationOptions> generation_options(const Settings& settings, std::vector<TokenId> stops);
 
 }  // namespace smoe::cli

@@ -151,6 +151,7 @@ TEST_F(Chat, AnswersAgainInOtherWordsAndShowsWhatIsSet) {
   const std::string half = result.out.substr(0, result.out.size() / 2);
   EXPECT_NE(half + half, result.out);
   EXPECT_THAT(result.err, testing::ContainsRegex("top-k +7 "));
+  EXPECT_THAT(result.err, testing::ContainsRegex("top-p +0.95 ")) << "as the model's authors say";
 }
 
 // Whoever types a special token, calls a tool by its name or has it in a result forges none.

@@ -57,6 +57,15 @@ TEST_F(GenerationDefaults, TakeATopKOfZeroOrMinusOneForAllTokens) {
         << bad;
 }
 
+TEST_F(GenerationDefaults, AreShownAsPeopleWriteThem) {
+  const auto options = of(R"({"temperature":0.7,"top_p":0.95,"top_k":-1})");
+  const Settings shown = effective_settings({}, *options);
+  EXPECT_EQ(shown.temperature, 0.7);
+  EXPECT_EQ(shown.top_p, 0.95);
+  EXPECT_EQ(shown.top_k, 0U);
+  EXPECT_FALSE(shown.seed);
+}
+
 TEST_F(GenerationDefaults, AreGreedyWhereTheAuthorsDoNotSample) {
   EXPECT_EQ(of(R"({"do_sample":false,"temperature":0.6})")->temperature, 0);
   EXPECT_FLOAT_EQ(of(R"({"do_sample":true,"temperature":0.6})")->temperature, 0.6F);
