@@ -100,6 +100,7 @@ Result<Request> settle_all(const Command& command, const CommandLine& line,
                            const Environment& environment) {
   Request request;
   request.settings.command = command.id;
+  request.settings.notify_socket = environment("NOTIFY_SOCKET").value_or("");
   request.settings.state_folder = state_path(environment).value_or("").string();
   request.settings.editor = environment("VISUAL").value_or("");
   if (request.settings.editor.empty()) request.settings.editor = environment("EDITOR").value_or("");

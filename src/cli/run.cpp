@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "cli/answer_grammar.h"
 #include "cli/answer_output.h"
 #include "cli/commands.h"
 #include "cli/generation_defaults.h"
@@ -46,6 +48,7 @@ struct Prompt {
   std::vector<TokenId> tokens;
   std::optional<ReasoningSplitter> splitter;
   bool raw = true;  // continued as it is
+  bool thought_begun = false;
 };
 
 // The prompt as a message in the model's chat template.
@@ -55,8 +58,8 @@ Result<Prompt> chat_prompt(const Settings& settings, const ChatFormat& format, s
   messages.push_back({"user", std::move(text), ""});
   SMOE_TRY(ChatPrompt chat, format.prompt(messages, {settings.think, local_time()}));
   const ReasoningMarks marks;
-  return Prompt{std::move(chat.tokens), ReasoningSplitter(marks, ends_in_thought(chat.text, marks)),
-                false};
+  const bool begun = ends_in_thought(chat.text, marks);
+  return Prompt{std::move(chat.tokens), ReasoningSplitter(marks, begun), false, begun};
 }
 
 // BOS, and EOS where the model wants it, once: the prompt may spell them out.
@@ -94,7 +97,7 @@ Result<Prompt> make_prompt(const Context& context, const Tokenizer& tokenizer,
 
 Result<Generation> write_text(Context& context, Engine& engine, const Tokenizer& tokenizer,
                               const Prompt& prompt, const GenerationOptions& options,
-                              AnswerOutput& output) {
+                              AnswerOutput& output, std::unique_ptr<TokenFilter> filter) {
   SMOE_TRY(Session session, Session::open(engine));
   const CancelOnSignal cancel(context.signals, engine);
   PromptProgress progress(context.terminal);
@@ -106,7 +109,8 @@ Result<Generation> write_text(Context& context, Engine& engine, const Tokenizer&
       [&](std::string_view text) {
         progress.clear();
         output.add(text);
-      });
+      },
+      std::move(filter));
 }
 
 void say_how_it_ended(const Context& context, const Engine& engine, const Generation& generation) {
@@ -129,8 +133,12 @@ Outcome run_command(Context& context) {
   SMOE_TRY(auto stops, stop_tokens(settings.model, engine.spec().eos, tokenizer));
   SMOE_TRY(const GenerationOptions options, generation_options(settings, std::move(stops)));
 
+  SMOE_TRY(auto filter,
+           answer_grammar(settings, tokenizer, prompt->thought_begun, options.stop_tokens));
+
   AnswerOutput output(context, engine, prompt->splitter);
-  auto generation = write_text(context, engine, tokenizer, *prompt, options, output);
+  auto generation =
+      write_text(context, engine, tokenizer, *prompt, options, output, std::move(filter));
   SMOE_DO(output.end());
   if (!generation) return std::move(generation).error();
   if (settings.json)

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/open_model.h"
+#include "cli/service_manager.h"
 #include "cli/version.h"
 #include "server/server.h"
 
@@ -97,7 +98,10 @@ Outcome serve_command(Context& context) {
     SMOE_DO(server->load());
   }
   SMOE_DO(context.terminal.print(fmt::format("listening on {}\n", server->url())));
+  const std::string& manager = context.settings.notify_socket;
+  notify_service_manager(manager, "READY=1\nSTATUS=listening on " + server->url());
   wait_for_signal(context.signals);
+  notify_service_manager(manager, "STOPPING=1\nSTATUS=answers under way may end");
   log::info("stopping: answers under way may end, for up to {} s", kStopGraceMs / 1000);
   server->stop(kStopGraceMs);
   return ExitStatus::kDone;

@@ -59,6 +59,8 @@ struct Settings {
   std::optional<bool> special;                // tokenize; its default depends on the direction
   bool explain = false;                       // tokenize
   std::optional<std::string> variables;       // template
+  std::optional<std::string> json_schema;     // run: a file
+  std::optional<std::string> grammar;         // run: likewise
   bool raw = false;                           // run: the prompt as it is, without the chat template
   std::optional<std::string> system;          // run, chat
   std::optional<bool> think;                  // run, chat: enable_thinking of the template
@@ -114,8 +116,9 @@ struct Settings {
   CpuKernels kernels = CpuKernels::kBest;
 
   // What the environment says of the user: never flags.
-  std::string state_folder;  // $XDG_STATE_HOME/smoe; empty without a home
-  std::string editor;        // $VISUAL or $EDITOR
+  std::string state_folder;   // $XDG_STATE_HOME/smoe; empty without a home
+  std::string notify_socket;  // $NOTIFY_SOCKET, where systemd listens; empty without it
+  std::string editor;         // $VISUAL or $EDITOR
 
   // Output.
   bool json = false;

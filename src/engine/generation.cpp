@@ -7,7 +7,8 @@ namespace smoe {
 Result<Generation> generate(Session& session, const Tokenizer& tokenizer,
                             std::span<const TokenId> prompt, const GenerationOptions& options,
                             Session::Progress prompt_progress,
-                            FunctionRef<void(std::string_view text)> on_text) {
+                            FunctionRef<void(std::string_view text)> on_text,
+                            std::unique_ptr<TokenFilter> filter) {
   Generation result;
   if (prompt.empty() && session.logits().empty())
     return Error{Code::kUsage,
@@ -22,7 +23,8 @@ Result<Generation> generate(Session& session, const Tokenizer& tokenizer,
   result.prompt_ns = now_ns() - begin_ns;
 
   SamplerWork work;
-  Answer answer(options, static_cast<uint32_t>(session.logits().size()), tokenizer, nullptr, work);
+  Answer answer(options, static_cast<uint32_t>(session.logits().size()), tokenizer,
+                std::move(filter), work);
   const auto emit = [&](std::string_view text) {
     if (!text.empty()) on_text(text);
   };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "base/token.h"
 #include "engine/answer.h"
 #include "engine/session.h"
+#include "text/token_filter.h"
 #include "text/tokenizer.h"
 
 namespace smoe {
@@ -25,11 +27,13 @@ struct Generation {
   uint64_t decode_ns = 0;       // all tokens after the first
 };
 
-// Calls `on_text` with each piece of text as soon as it is certain.
-// Fails: as Session::append; an error in the middle of the text comes after its pieces.
+// Draws only what `filter` allows, if there is one. Calls `on_text` with each piece of text as soon
+// as it is certain. Fails: as Session::append; an error in the middle of the text comes after its
+// pieces.
 Result<Generation> generate(Session& session, const Tokenizer& tokenizer,
                             std::span<const TokenId> prompt, const GenerationOptions& options,
                             Session::Progress prompt_progress,
-                            FunctionRef<void(std::string_view text)> on_text);
+                            FunctionRef<void(std::string_view text)> on_text,
+                            std::unique_ptr<TokenFilter> filter = nullptr);
 
 }  // namespace smoe

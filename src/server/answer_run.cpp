@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "text/grammar/grammar_filter.h"
 
 namespace smoe::server {
 namespace {
@@ -34,7 +35,8 @@ AnswerEnd end_of(const GenerationSummary& summary, uint64_t reasoning_tokens) {
               .expert_hits = summary.speed.expert_hits,
               .expert_misses = summary.speed.expert_misses,
               .expert_bytes_read = summary.speed.bytes_read,
-              .expert_stall_ms = milliseconds(summary.speed.stall_ns)};
+              .expert_stall_ms = milliseconds(summary.speed.stall_ns),
+              .limited_by = summary.speed.limit};
   return end;
 }
 
@@ -143,6 +145,9 @@ GenerationRequest AnswerRun::request_of(size_t choice) const {
   if (!call_.sampling.ignore_eos) request.options.stop_tokens = model_->stops();
   request.options.stop_strings = call_.sampling.stops;
   request.top_logprobs = call_.top_logprobs;
+  if (call_.masks)
+    request.filter = std::make_unique<GrammarFilter>(call_.masks, model_->tokenizer(),
+                                                     request.options.stop_tokens);
   return request;
 }
 

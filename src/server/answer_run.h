@@ -14,6 +14,7 @@
 #include "server/metrics.h"
 #include "server/responder.h"
 #include "server/sampling.h"
+#include "text/grammar/token_masks.h"
 
 namespace smoe::server {
 
@@ -23,7 +24,8 @@ struct AnswerCall {
   Sampling sampling;
   std::optional<uint32_t> top_logprobs = {};  // how many alternatives; nothing for no logprobs
   AnswerParser::Options parser = {};
-  std::string prompt_field = "messages";  // blamed when a prompt is too long
+  std::shared_ptr<TokenMasks> masks = {};  // what the answer may be; nullptr: anything
+  std::string prompt_field = "messages";   // blamed when a prompt is too long
 };
 
 // Returns at once; the answer goes to the responder from the engine's thread. A prompt that does

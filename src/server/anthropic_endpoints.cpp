@@ -7,6 +7,7 @@
 #include "server/answer_run.h"
 #include "server/anthropic_responder.h"
 #include "server/chat_prompt.h"
+#include "server/output_rules.h"
 #include "server/service.h"
 
 namespace smoe::server {
@@ -45,17 +46,6 @@ ChatWishes read_thinking(Fields& fields) {
   return wishes;
 }
 
-bool tools_allowed(Fields& fields, const Conversation& conversation) {
-  const Json* choice = fields.object("tool_choice");
-  if (choice == nullptr) return !conversation.tools.empty();
-  const Json* type = choice->find("type");
-  const auto text = type == nullptr ? std::nullopt : type->as_string();
-  if (text == "none") return false;
-  if (text != "auto")
-    fields.fail("tool_choice.type", "can only be auto or none: this server cannot force a call");
-  return !conversation.tools.empty();
-}
-
 struct PreparedMessage {
   ModelLease model;
   AnswerCall call;
@@ -76,18 +66,17 @@ ApiResult<PreparedMessage> prepare_message(Service& service, const Exchange& exc
   AnswerCall& call = prepared.call;
   if (!counts_only) call.sampling = read_anthropic_sampling(fields, model.sampling());
   const ChatWishes wishes = read_thinking(fields);
-  const bool tools = tools_allowed(fields, conversation);
+  const OutputRules rules = read_anthropic_rules(fields);
+  const ToolChoice choice = read_anthropic_choice(fields);
   if (fields.error()) return *fields.error();
 
-  if (!tools) conversation.tools.clear();
+  if (!choice.allowed) conversation.tools.clear();
   SMOE_API_TRY(RenderedChat chat, render_chat(model, conversation, wishes));
   call.prompts.push_back(std::move(chat.tokens));
   call.parser.split_reasoning = true;
   call.parser.starts_thinking = chat.starts_thinking;
-  if (tools) {
-    call.parser.format = model.tool_format();
-    if (auto list = Json::parse(conversation.tools)) call.parser.tools = *std::move(list);
-  }
+  SMOE_API_TRY(call.masks, parse_and_hold(*prepared.model, call.parser,
+                                          {conversation.tools, wishes, choice, rules}));
   return prepared;
 }
 

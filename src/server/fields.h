@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "server/api_error.h"
-#include "server/tool_calls/json_text.h"
 
 namespace smoe::server {
 

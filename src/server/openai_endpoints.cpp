@@ -6,6 +6,7 @@
 #include "server/answer_run.h"
 #include "server/chat_prompt.h"
 #include "server/openai_responder.h"
+#include "server/output_rules.h"
 #include "server/service.h"
 
 namespace smoe::server {
@@ -23,13 +24,6 @@ void refuse_unsupported(Fields& fields) {
   fields.refuse("modalities", R"(["text"])", "is not supported: this server writes text");
   fields.refuse("web_search_options", "", "is not supported: this server does not search");
   fields.refuse("store", "false", "is not supported: nothing is stored");
-  fields.refuse("grammar", "\"\"", "is not supported yet");
-  fields.refuse("json_schema", "{}", "is not supported yet");
-  if (const Json* format = fields.object("response_format")) {
-    const Json* type = format->find("type");
-    if (type == nullptr || type->as_string() != "text")
-      fields.fail("response_format", "is not supported yet, but for {\"type\":\"text\"}");
-  }
 }
 
 OpenAiStyle read_style(Fields& fields, const Service& service, const ServedModel& model) {
@@ -41,16 +35,6 @@ OpenAiStyle read_style(Fields& fields, const Service& service, const ServedModel
     if (inner.error()) fields.fail("stream_options.include_usage", "is neither true nor false");
   }
   return style;
-}
-
-// Whether the model may call tools. What it must call cannot be forced.
-bool may_call_tools(Fields& fields, const Conversation& conversation) {
-  const Json* choice = fields.find("tool_choice");
-  if (choice == nullptr) return !conversation.tools.empty();
-  if (choice->as_string() == "none") return false;
-  if (choice->as_string() == "auto") return !conversation.tools.empty();
-  fields.fail("tool_choice", "can only be auto or none: this server cannot force a call");
-  return false;
 }
 
 struct Prepared {
@@ -82,20 +66,19 @@ ApiResult<Prepared> prepare_chat(Service& service, const Exchange& exchange) {
     fields.fail("top_logprobs", "needs logprobs to be true");
   if (prepared.style.logprobs) call.top_logprobs = static_cast<uint32_t>(top.value_or(0));
   const ChatWishes wishes = read_chat_wishes(fields);
-  const bool tools = may_call_tools(fields, conversation);
+  const OutputRules rules = read_openai_rules(fields);
+  const ToolChoice choice = read_openai_choice(fields);
   const std::string format = fields.text("reasoning_format").value_or("auto");
   if (fields.error()) return *fields.error();
 
-  if (!tools) conversation.tools.clear();
+  if (!choice.allowed) conversation.tools.clear();
   SMOE_API_TRY(RenderedChat chat, render_chat(model, conversation, wishes));
   prepared.style.choices_per_prompt = call.choices;
   call.prompts.push_back(std::move(chat.tokens));
   call.parser.split_reasoning = format != "none";
   call.parser.starts_thinking = chat.starts_thinking;
-  if (tools) {
-    call.parser.format = model.tool_format();
-    if (auto list = Json::parse(conversation.tools)) call.parser.tools = *std::move(list);
-  }
+  SMOE_API_TRY(call.masks, parse_and_hold(*prepared.model, call.parser,
+                                          {conversation.tools, wishes, choice, rules}));
   return prepared;
 }
 
@@ -171,8 +154,10 @@ ApiResult<Prepared> prepare_text(Service& service, const Exchange& exchange) {
   const bool echo = fields.flag("echo").value_or(false);
   if (echo && logprobs)
     fields.fail("echo", "cannot be combined with logprobs: those of the prompt are not computed");
+  const OutputRules rules = read_openai_rules(fields);
   if (fields.error()) return *fields.error();
   SMOE_API_TRY(call.prompts, read_prompts(body, model));
+  SMOE_API_TRY(call.masks, output_masks(*prepared.model, rules, {}));
   if (echo && call.prompts.size() > 1)
     return ApiError{.message = "echo works with one prompt", .param = "echo"};
   if (echo) prepared.style.echo = model.tokenizer().decode(call.prompts.front(), true);

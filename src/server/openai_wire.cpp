@@ -57,6 +57,7 @@ void write_openai_usage(JsonWriter& json, const AnswerCost& cost) {
 void write_timings(JsonWriter& json, const AnswerCost& cost) {
   const uint64_t computed = cost.prompt_tokens - std::min(cost.cached_tokens, cost.prompt_tokens);
   json.key("timings").begin_object();
+  json.member("queue_ms", cost.queue_ms);
   json.member("cache_n", cost.cached_tokens);
   json.member("prompt_n", computed).member("prompt_ms", cost.prompt_ms);
   json.member("prompt_per_token_ms", per_token(computed, cost.prompt_ms));
@@ -69,6 +70,7 @@ void write_timings(JsonWriter& json, const AnswerCost& cost) {
   json.member("hits", cost.expert_hits).member("misses", cost.expert_misses);
   json.member("bytes_read", cost.expert_bytes_read).member("stall_ms", cost.expert_stall_ms);
   json.end_object();
+  json.member("limited_by", name_of(cost.limited_by));
 }
 
 void write_chat_logprobs(JsonWriter& json, const std::vector<TokenLogprob>& list) {

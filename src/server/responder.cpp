@@ -102,6 +102,9 @@ AnswerCost total_cost(const std::vector<CollectedAnswer>& answers, size_t per_pr
     total.expert_misses += cost.expert_misses;
     total.expert_bytes_read += cost.expert_bytes_read;
     total.expert_stall_ms += cost.expert_stall_ms;
+    // Of the choice that took longest, for which the client waited.
+    if (cost.limited_by != Limit::kNone && cost.predicted_ms >= total.predicted_ms)
+      total.limited_by = cost.limited_by;
   }
   return total;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/speed_report.h"
 #include "server/answer_parser.h"
 #include "server/api_error.h"
 #include "server/http_server.h"
@@ -40,6 +41,7 @@ struct AnswerCost {
   uint64_t expert_misses = 0;
   uint64_t expert_bytes_read = 0;
   double expert_stall_ms = 0;
+  Limit limited_by = Limit::kNone;
 };
 
 struct AnswerEnd {

@@ -3,6 +3,7 @@
 
 #include "server/answer_run.h"
 #include "server/chat_prompt.h"
+#include "server/output_rules.h"
 #include "server/responses_responder.h"
 #include "server/service.h"
 
@@ -47,15 +48,6 @@ void refuse_stored_state(Fields& fields) {
   fields.refuse("background", "false", kStateless);
   fields.refuse("prompt", "", "is not supported: there are no stored prompts");
   fields.refuse("truncation", "\"disabled\"", "is not supported: nothing is left out");
-  if (const Json* text = fields.object("text")) {
-    const Json* format = text->find("format");
-    const Json* type = format == nullptr ? nullptr : format->find("type");
-    if (type != nullptr && type->as_string() != "text")
-      fields.fail("text.format", "is not supported yet, but for {\"type\":\"text\"}");
-  }
-  const Json* choice = fields.find("tool_choice");
-  if (choice != nullptr && choice->as_string() != "auto" && choice->as_string() != "none")
-    fields.fail("tool_choice", "can only be auto or none: this server cannot force a call");
 }
 
 struct PreparedResponse {
@@ -90,18 +82,17 @@ ApiResult<PreparedResponse> prepare_response(Service& service, const Exchange& e
     if (text == "none") wishes.think = false;
     if (text != "none") wishes.reasoning_effort = text;
   }
-  const Json* choice = fields.find("tool_choice");
-  if (choice != nullptr && choice->as_string() == "none") conversation.tools.clear();
+  const OutputRules rules = read_responses_rules(fields);
+  const ToolChoice choice = read_openai_choice(fields);
+  if (!choice.allowed) conversation.tools.clear();
   if (fields.error()) return *fields.error();
 
   SMOE_API_TRY(RenderedChat chat, render_chat(model, conversation, wishes));
   call.prompts.push_back(std::move(chat.tokens));
   call.parser.split_reasoning = true;
   call.parser.starts_thinking = chat.starts_thinking;
-  if (!conversation.tools.empty()) {
-    call.parser.format = model.tool_format();
-    if (auto list = Json::parse(conversation.tools)) call.parser.tools = *std::move(list);
-  }
+  SMOE_API_TRY(call.masks, parse_and_hold(*prepared.model, call.parser,
+                                          {conversation.tools, wishes, choice, rules}));
   return prepared;
 }
 

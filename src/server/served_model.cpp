@@ -36,6 +36,7 @@ Result<std::unique_ptr<ServedModel>> ServedModel::open(const ModelEntry& entry,
   SMOE_TRY(model->chat_, ChatFormat::load(entry.folder, *model->tokenizer_));
   SMOE_TRY(model->ends_, end_tokens_of_model(entry.folder, *model->tokenizer_));
   SMOE_TRY(model->sampling_, model_sampling(entry.folder));
+  model->grammars_.emplace(*model->tokenizer_);
   model->template_source_ = template_sources(entry.folder);
   model->tool_format_ = tool_format_of(model->template_source_);
   SMOE_TRY(model->holder_, opener(entry));

@@ -17,6 +17,7 @@
 #include "server/tool_calls/tool_format.h"
 #include "text/chat/chat_format.h"
 #include "text/end_tokens.h"
+#include "text/grammar/grammar_shelf.h"
 #include "text/tokenizer.h"
 
 namespace smoe::server {
@@ -48,6 +49,7 @@ class ServedModel {
   const SamplerOptions& sampling() const { return sampling_; }
   const ToolFormat* tool_format() const { return tool_format_; }
   const std::string& template_source() const { return template_source_; }
+  GrammarShelf& grammars() { return *grammars_; }
   Scheduler& scheduler() { return *scheduler_; }
 
   // A text to continue, with BOS where the model wants it. Fails: as Tokenizer::encode.
@@ -66,6 +68,7 @@ class ServedModel {
   SamplerOptions sampling_;
   std::string template_source_;
   const ToolFormat* tool_format_ = nullptr;
+  std::optional<GrammarShelf> grammars_;
   std::unique_ptr<Scheduler> scheduler_;  // last: its thread uses all the others
 };
 

@@ -22,7 +22,7 @@ for (const name of numbers) {
 
 for (const [name, more, param] of [
   ['ASchema', { response_format: { type: 'json_schema', json_schema: {} } }, 'response_format'],
-  ['AGrammar', { grammar: 'root ::= "a"' }, 'grammar'],
+  ['AGrammar', { grammar: 'root ::= a' }, 'grammar'],
   ['OldFunctions', { functions: [{ name: 'f' }] }, 'functions'],
   ['Audio', { audio: { voice: 'x' } }, 'audio'],
   ['AForcedCall', { tool_choice: 'required', tools: [{ type: 'function', function: { name: 'f' } }] }, 'tool_choice'],

@@ -31,7 +31,8 @@ test('Chat', 'AnswersAQuestion', async (context) => {
 });
 
 test('Chat', 'CountsWhatItTook', async (context) => {
-  const { usage, timings, experts } = await say(context);
+  const { usage, timings, experts, limited_by } = await say(context);
+  assert.match(limited_by, /^(compute|disk|memory|queue)$/);
   assert.equal(usage.completion_tokens, 8);
   assert.equal(usage.total_tokens, usage.prompt_tokens + 8);
   assert.equal(typeof usage.prompt_tokens_details.cached_tokens, 'number');

@@ -77,7 +77,7 @@ for (const [name, more, param] of [
   ['AStoredConversation', { conversation: 'conv_1' }, 'conversation'],
   ['WorkInTheBackground', { background: true }, 'background'],
   ['Truncation', { truncation: 'auto' }, 'truncation'],
-  ['AFormat', { text: { format: { type: 'json_object' } } }, 'text.format'],
+  ['AFormat', { text: { format: { type: 'yaml' } } }, 'text.format.type'],
   ['NoInput', { input: undefined }, 'input'],
   ['AnEmptyList', { input: [] }, 'input'],
   ['Images', { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input[0].content[0].type'],

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/tool_calls/json_text.h"
+#include "base/json_text.h"
 
 namespace smoe::server {
 namespace {

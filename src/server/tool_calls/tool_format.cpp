@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/units.h"
+#include "server/tool_calls/call_grammar.h"
 #include "server/tool_calls/readers.h"
 
 namespace smoe::server {
@@ -22,28 +23,33 @@ constexpr std::array kToolFormats{
                .sign = "<function=",
                .open = "<tool_call>",
                .close = "</tool_call>",
-               .read = read_xml_calls},
+               .read = read_xml_calls,
+               .spell = xml_call},
     ToolFormat{.name = "glm",
                .sign = "<arg_key>",
                .open = "<tool_call>",
                .close = "</tool_call>",
-               .read = read_pair_calls},
+               .read = read_pair_calls,
+               .spell = pair_call},
     ToolFormat{.name = "deepseek",
                .sign = "<｜tool▁calls▁begin｜>",
                .open = "<｜tool▁calls▁begin｜>",
                .close = "<｜tool▁calls▁end｜>",
-               .read = read_deepseek_calls},
+               .read = read_deepseek_calls,
+               .spell = deepseek_call},
     ToolFormat{.name = "gpt-oss",
                .sign = "<|channel|>",
                .open = "<|channel|>commentary to=functions.",
                .close = "<|call|>",
                .silent = kChannelMarks,
-               .read = read_channel_calls},
+               .read = read_channel_calls,
+               .spell = channel_call},
     ToolFormat{.name = "hermes",
                .sign = "<tool_call>",
                .open = "<tool_call>",
                .close = "</tool_call>",
-               .read = read_json_calls},
+               .read = read_json_calls,
+               .spell = json_call},
 };
 
 void append_file(const fs::path& path, std::string& text) {

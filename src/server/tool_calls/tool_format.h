@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "text/grammar/rules.h"
 
 namespace smoe::server {
 
@@ -23,6 +24,12 @@ struct ToolCall {
 using ToolCallReader = std::optional<std::vector<ToolCall>> (*)(std::string_view text,
                                                                 const Json& tools);
 
+// What a model writes between the marks to call a function whose arguments follow `parameters`, a
+// JSON schema (server/tool_calls/call_grammar.h).
+struct CallSpelling;
+using ToolCallSpeller = Expression (*)(GrammarRules& rules, const CallSpelling& spelling,
+                                       std::string_view name, const Json& parameters);
+
 // One row of the table of formats.
 struct ToolFormat {
   std::string_view name;
@@ -31,6 +38,7 @@ struct ToolFormat {
   std::string_view close;                      // may be a stop token, and so be missing
   std::span<const std::string_view> silent{};  // marks that are no part of an answer
   ToolCallReader read = nullptr;
+  ToolCallSpeller spell = nullptr;
 };
 
 std::span<const ToolFormat> tool_formats();

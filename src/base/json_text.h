@@ -5,10 +5,10 @@
 
 #include "base/json.h"
 
-namespace smoe::server {
+namespace smoe {
 
 // Writes a value again; numbers keep their text.
 void write_json(JsonWriter& json, const Json& value);
 std::string json_text(const Json& value);
 
-}  // namespace smoe::server
+}  // namespace smoe

@@ -1,6 +1,6 @@
-#include "server/tool_calls/json_text.h"
+#include "base/json_text.h"
 
-namespace smoe::server {
+namespace smoe {
 
 void write_json(JsonWriter& json, const Json& value) {
   switch (value.kind()) {
@@ -38,4 +38,4 @@ std::string json_text(const Json& value) {
   return json.take();
 }
 
-}  // namespace smoe::server
+}  // namespace smoe
