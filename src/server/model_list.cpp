@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "formats/companion.h"
+
 namespace smoe::server {
 namespace {
 
@@ -17,10 +19,29 @@ bool is_model_folder(const fs::path& folder) {
   return fs::exists(folder / "scout.safetensors", ignored);
 }
 
+// A part of a model that is not its first: "name-00002-of-00003.gguf".
+bool is_later_part(std::string_view stem) {
+  constexpr size_t kPartDigits = 5;
+  const size_t of = stem.rfind("-of-");
+  if (of == std::string_view::npos || of < kPartDigits) return false;
+  const std::string_view part = stem.substr(of - kPartDigits, kPartDigits);
+  return part.find_first_not_of("0123456789") == std::string_view::npos && part != "00001";
+}
+
+bool is_model_file(const fs::path& path) {
+  std::error_code ignored;
+  return is_gguf_path(path) && fs::is_regular_file(path, ignored) &&
+         !is_later_part(path.stem().string());
+}
+
 void collect_models(const fs::path& root, std::vector<ModelEntry>& found) {
   std::error_code error;
   for (fs::recursive_directory_iterator entry(root, error), end; !error && entry != end;
        entry.increment(error)) {
+    if (is_model_file(entry->path())) {
+      const fs::path id = entry->path().lexically_relative(root).replace_extension();
+      found.push_back({id.string(), entry->path()});
+    }
     if (!entry->is_directory(error)) continue;
     if (is_model_folder(entry->path())) {
       found.push_back({entry->path().lexically_relative(root).string(), entry->path()});
@@ -42,16 +63,19 @@ Result<std::vector<ModelEntry>> find_models(std::span<const std::string> paths) 
   std::vector<ModelEntry> models;
   for (const std::string& path : paths) {
     std::vector<ModelEntry> found;
+    std::error_code ignored;
     if (is_model_folder(path)) {
       found.push_back({folder_name(path), path});
+    } else if (is_gguf_path(path) && fs::is_regular_file(path, ignored)) {
+      found.push_back({fs::path(path).stem().string(), path});
     } else {
       collect_models(path, found);
     }
     if (found.empty())
       return Error{Code::kNotFound,
                    path +
-                       ": is no model folder and has none below it; smoe shatter CHECKPOINT "
-                       "MODEL makes one"};
+                       ": is no model folder, no GGUF file, and has none below it; smoe shatter "
+                       "CHECKPOINT MODEL makes a folder"};
     const auto by_id = [](const ModelEntry& a, const ModelEntry& b) { return a.id < b.id; };
     std::sort(found.begin(), found.end(), by_id);
     models.insert(models.end(), found.begin(), found.end());

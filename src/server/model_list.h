@@ -11,13 +11,14 @@
 namespace smoe::server {
 
 struct ModelEntry {
-  std::string id;  // what requests call it
-  std::filesystem::path folder;
+  std::string id;                // what requests call it
+  std::filesystem::path folder;  // or a GGUF file
 };
 
-// Each path is a model folder, whose name is its id, or a folder that has some below it, at most
-// three levels deep; their ids are their paths below it. Sorted by id within a path.
-// Fails: kNotFound, naming the path that has none; kUsage for two models of one id.
+// Each path is a model: a folder, whose name is its id, or a GGUF file, whose name without ending
+// is; or a folder that has some below it, at most three levels deep; their ids are their paths
+// below it. Of a model in several GGUF files the first is named. Sorted by id within a path. Fails:
+// kNotFound, naming the path that has none; kUsage for two models of one id.
 Result<std::vector<ModelEntry>> find_models(std::span<const std::string> paths);
 
 }  // namespace smoe::server

@@ -15,7 +15,8 @@ std::string_view openai_finish_reason(StopReason reason);
 
 // {"prompt_tokens", "completion_tokens", "total_tokens", and the details of both}
 void write_openai_usage(JsonWriter& json, const AnswerCost& cost);
-// Members "timings" (as llama-server has them), "experts" and "limited_by" of the object that is being written.
+// Members "timings" (as llama-server has them), "experts" and "limited_by" of the object that is
+// being written.
 void write_timings(JsonWriter& json, const AnswerCost& cost);
 // {"content":[{"token","logprob","bytes","top_logprobs"}]}
 void write_chat_logprobs(JsonWriter& json, const std::vector<TokenLogprob>& list);

@@ -7,8 +7,8 @@
 #include <limits>
 #include <random>
 
-#include "base/file.h"
 #include "base/units.h"
+#include "formats/companion.h"
 
 namespace smoe::server {
 namespace {
@@ -116,11 +116,11 @@ uint64_t read_seed(Fields& fields) {
 
 Result<SamplerOptions> model_sampling(const fs::path& model) {
   SamplerOptions options{.temperature = 1, .top_k = 0, .top_p = 1};
-  const fs::path path = model / "generation_config.json";
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return options;
-  SMOE_TRY(const std::string text, read_text_file(path, kMiB));
-  auto config = Json::parse(text, {.max_depth = 512, .unique_keys = false});
+  constexpr std::string_view kName = "generation_config.json";
+  SMOE_TRY(const auto text, read_companion(model, kName, kMiB));
+  if (!text) return options;
+  const fs::path path = companion_path(model, kName);
+  auto config = Json::parse(*text, {.max_depth = 512, .unique_keys = false});
   if (!config) return std::move(config).error().in(path.string());
   SMOE_DO(read_config(*config, path, options));
   return options;

@@ -26,8 +26,8 @@ inline constexpr size_t kMaxStops = 16;
 inline constexpr size_t kMaxStopBytes = 256;
 inline constexpr uint64_t kMaxAnswerTokens = 0x7fffffff;
 
-// What a model folder's generation_config.json says, else the values of OpenAI's API.
-// Fails: kCorrupt for a file that is no JSON or has a value out of range.
+// What the generation_config.json of a model folder or GGUF file says, else the values of OpenAI's
+// API. Fails: kCorrupt for a file that is no JSON or has a value out of range.
 Result<SamplerOptions> model_sampling(const std::filesystem::path& model);
 
 // temperature, top_p, top_k, min_p, the penalties, seed, logit_bias, max_tokens and its later name,

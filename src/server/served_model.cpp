@@ -1,7 +1,7 @@
 #include "server/served_model.h"
 
-#include "base/file.h"
 #include "base/units.h"
+#include "formats/companion.h"
 #include "server/openai_wire.h"
 #include "server/sampling.h"
 #include "text/chat/stop_tokens.h"
@@ -13,14 +13,10 @@ constexpr uint64_t kMaxTokenizerConfigBytes = 64 * kMiB;
 
 Result<EndTokens> end_tokens_of_model(const std::filesystem::path& model,
                                       const Tokenizer& tokenizer) {
-  const std::filesystem::path path = model / "tokenizer_config.json";
-  std::error_code ignored;
-  std::string config;
-  if (std::filesystem::exists(path, ignored)) {
-    SMOE_TRY(config, read_text_file(path, kMaxTokenizerConfigBytes));
-  }
-  auto ends = read_end_tokens(config, tokenizer);
-  if (!ends) return std::move(ends).error().in(path.string());
+  constexpr std::string_view kName = "tokenizer_config.json";
+  SMOE_TRY(const auto config, read_companion(model, kName, kMaxTokenizerConfigBytes));
+  auto ends = read_end_tokens(config.value_or(""), tokenizer);
+  if (!ends) return std::move(ends).error().in(companion_path(model, kName).string());
   return ends;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/units.h"
+#include "formats/companion.h"
 #include "server/tool_calls/call_grammar.h"
 #include "server/tool_calls/readers.h"
 
@@ -52,15 +53,23 @@ constexpr std::array kToolFormats{
                .spell = json_call},
 };
 
-void append_file(const fs::path& path, std::string& text) {
-  if (auto content = read_text_file(path, kMaxTemplateBytes)) text += *content;
+void append_companion(const fs::path& model, std::string& text) {
+  const auto content = read_companion(model, "chat_template.jinja", kMaxTemplateBytes);
+  if (content && *content) text += **content;
+}
+
+void append_others(const fs::path& model, std::string& text) {
+  std::error_code error;
+  for (fs::directory_iterator entry(model / "additional_chat_templates", error), end;
+       !error && entry != end; entry.increment(error))
+    if (auto content = read_text_file(entry->path(), kMaxTemplateBytes)) text += *content;
 }
 
 // tokenizer_config.json holds a template, or a list of {"name", "template"}.
-void append_config(const fs::path& path, std::string& text) {
-  const auto content = read_text_file(path, kMaxTemplateBytes);
-  if (!content) return;
-  const auto json = Json::parse(*content, {.max_depth = 512, .unique_keys = false});
+void append_config(const fs::path& model, std::string& text) {
+  const auto content = read_companion(model, "tokenizer_config.json", kMaxTemplateBytes);
+  if (!content || !*content) return;
+  const auto json = Json::parse(**content, {.max_depth = 512, .unique_keys = false});
   if (!json) return;
   const Json* value = json->find("chat_template");
   if (value == nullptr) return;
@@ -81,12 +90,9 @@ const ToolFormat* tool_format_of(std::string_view template_source) {
 
 std::string template_sources(const fs::path& model) {
   std::string text;
-  append_file(model / "chat_template.jinja", text);
-  std::error_code error;
-  for (fs::directory_iterator entry(model / "additional_chat_templates", error), end;
-       !error && entry != end; entry.increment(error))
-    append_file(entry->path(), text);
-  append_config(model / "tokenizer_config.json", text);
+  append_companion(model, text);
+  append_others(model, text);
+  append_config(model, text);
   return text;
 }
 

@@ -46,7 +46,8 @@ std::span<const ToolFormat> tool_formats();
 // The format of a chat template; nullptr when it knows no tools that we can read.
 const ToolFormat* tool_format_of(std::string_view template_source);
 
-// All chat templates of a model folder as one text, to look for signs in; "" when it has none.
+// All chat templates of a model folder or GGUF file as one text, to look for signs in; "" when it
+// has none.
 std::string template_sources(const std::filesystem::path& model);
 
 }  // namespace smoe::server
