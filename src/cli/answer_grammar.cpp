@@ -1,5 +1,7 @@
 #include "cli/answer_grammar.h"
 
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/file.h"
@@ -13,20 +15,16 @@
 namespace smoe::cli {
 namespace {
 
-Result<GrammarRules> rules_of_file(const Settings& settings) {
-  if (settings.grammar) {
-    SMOE_TRY(const std::string text, read_any_file(*settings.grammar, kMaxGrammarBytes));
-    return parse_gbnf(text);
-  }
-  SMOE_TRY(const std::string text, read_any_file(*settings.json_schema, kMaxGrammarBytes));
+Result<GrammarRules> rules_of_text(const Settings& settings, std::string_view text) {
+  if (settings.grammar) return parse_gbnf(text);
   SMOE_TRY(const Json schema,
            Json::parse(text, {.max_depth = kMaxGrammarDepth, .unique_keys = false}));
   return schema_rules(schema);
 }
 
-Result<Grammar> compiled_file(const Settings& settings, const Tokenizer& tokenizer,
-                              bool thought_begun) {
-  SMOE_TRY(GrammarRules rules, rules_of_file(settings));
+Result<Grammar> compiled_text(const Settings& settings, std::string_view text,
+                              const Tokenizer& tokenizer, bool thought_begun) {
+  SMOE_TRY(GrammarRules rules, rules_of_text(settings, text));
   if (thought_begun) {
     const ReasoningMarks marks;
     Expression answer =
@@ -45,10 +43,10 @@ Result<std::unique_ptr<TokenFilter>> answer_grammar(const Settings& settings,
   if (!settings.json_schema && !settings.grammar) return std::unique_ptr<TokenFilter>();
   if (settings.json_schema && settings.grammar)
     return Error{Code::kUsage, "--json-schema and --grammar exclude each other"};
-  auto grammar = compiled_file(settings, tokenizer, thought_begun);
-  if (!grammar)
-    return std::move(grammar).error().in(settings.grammar ? *settings.grammar
-                                                          : *settings.json_schema);
+  const std::string& file = settings.grammar ? *settings.grammar : *settings.json_schema;
+  SMOE_TRY(const std::string text, read_any_file(file, kMaxGrammarBytes));
+  auto grammar = compiled_text(settings, text, tokenizer, thought_begun);
+  if (!grammar) return std::move(grammar).error().in(file);
   auto masks = std::make_shared<TokenMasks>(std::make_shared<const Grammar>(*std::move(grammar)),
                                             std::make_shared<const TokenTree>(tokenizer));
   return std::unique_ptr<TokenFilter>(

@@ -99,6 +99,25 @@ TEST_F(Run, AnswersWithOneJsonObject) {
   EXPECT_EQ(answer["text"].get<std::string>() + "\n", text({kPrompt, "--max-tokens", "12"}));
 }
 
+TEST_F(Run, FollowsASchemaAndAGrammar) {
+  const test::TempDir folder;
+  const auto file = [&](const std::string& name, const std::string& content) {
+    std::ofstream(folder / name) << content;
+    return (folder / name).string();
+  };
+  const std::string schema =
+      file("schema", R"({"type":"array","items":{"enum":["fox",7]},"minItems":2,"maxItems":3})");
+  const json list = json::parse(text({kPrompt, "--json-schema", schema, "--max-tokens", "60"}));
+  EXPECT_GE(list.size(), 2U);
+  const std::string grammar = file("grammar", "root ::= \"red\" (\" \" [a-c]){2}");
+  const std::string told = text({kPrompt, "--grammar", grammar, "--max-tokens", "60"});
+  EXPECT_EQ(told.substr(0, 4), "red ");
+  EXPECT_EQ(told.size(), std::string("red a b\n").size());
+  const ProcessResult refused = run({kPrompt, "--grammar", file("bad", "root ::= root")});
+  EXPECT_EQ(refused.status, 2) << refused.err;
+  EXPECT_NE(refused.err.find("left recursion"), std::string::npos) << refused.err;
+}
+
 // Trap 14: a stop is cut off wherever the tokens end.
 TEST_F(Run, EndsBeforeAStopString) {
   const std::string told = text({kPrompt, "--max-tokens", "40"});
