@@ -109,6 +109,10 @@ Result<AddedTokens> AddedTokens::make(std::vector<AddedToken> tokens,
                   [](const AddedToken& token) { return token.single_word; })) {
     SMOE_TRY(added.word_character_, Regex::compile(kWordCharacter));
   }
+  // Together, or a file of many tokens would take the limit once for each.
+  size_t bytes = 0;
+  for (const AddedToken& token : added.tokens_) bytes += token.content.size();
+  MatchSteps steps = MatchSteps::for_text(bytes);
   // Of two that normalise to the same text, a special one comes first.
   for (const bool special : {true, false}) {
     for (uint32_t index = 0; index < added.tokens_.size(); ++index) {
@@ -122,11 +126,12 @@ Result<AddedTokens> AddedTokens::make(std::vector<AddedToken> tokens,
                                              "…: longer than " + std::to_string(kMaxContentBytes) +
                                              " bytes"};
       if (token.normalized) {
-        SMOE_TRY(const std::string normal, normalizer.normalize(token.content));
-        if (normal.empty())
+        SMOE_TRY(const SourcedText normal,
+                 normalizer.normalize(SourcedText{.text = token.content}, steps));
+        if (normal.text.empty())
           return Error{Code::kUnsupported,
                        "added token " + json_quote(token.content) + ": its normal form is empty"};
-        added.normalized_.add(normal, index);
+        added.normalized_.add(normal.text, index);
       } else {
         added.as_written_.add(token.content, index);
       }

@@ -166,7 +166,7 @@ Status Normalizer::add_replace(const StepFields& fields) {
   return {};
 }
 
-Result<SourcedText> Normalizer::apply(const Step& step, SourcedText text) {
+Result<SourcedText> Normalizer::apply(const Step& step, SourcedText text, MatchSteps& steps) {
   switch (step.kind) {
     case Kind::kForm:
       // ASCII is in every normal form.
@@ -185,7 +185,7 @@ Result<SourcedText> Normalizer::apply(const Step& step, SourcedText text) {
       if (!step.regex) return replace(text, find_literal(text.text, step.literal), step.content);
       std::string storage;
       std::vector<TextRange> matches;
-      Regex::Finder finder(*step.regex, text.text.size());
+      Regex::Finder finder(*step.regex, steps);
       SMOE_DO(
           finder.find_all(step.regex->known(text.text, storage), {0, text.text.size()}, matches));
       return replace(text, matches, step.content);
@@ -197,9 +197,14 @@ Result<SourcedText> Normalizer::apply(const Step& step, SourcedText text) {
 }
 
 Result<SourcedText> Normalizer::normalize(SourcedText text) const {
+  MatchSteps steps = MatchSteps::for_text(text.text.size());
+  return normalize(std::move(text), steps);
+}
+
+Result<SourcedText> Normalizer::normalize(SourcedText text, MatchSteps& steps) const {
   const size_t most = kAllowedNormalizedBytes + kMaxNormalizedGrowth * text.text.size();
   for (const Step& step : steps_) {
-    SMOE_TRY(text, apply(step, std::move(text)));
+    SMOE_TRY(text, apply(step, std::move(text), steps));
     if (text.text.size() > most)
       return Error{Code::kUnsupported, "normalizer: makes text more than " +
                                            std::to_string(kMaxNormalizedGrowth) + " times as long"};

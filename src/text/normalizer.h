@@ -25,6 +25,8 @@ class Normalizer {
   // Cost: linear, also for text made of combining marks.
   Result<SourcedText> normalize(SourcedText text) const;
   Result<std::string> normalize(std::string_view text) const;
+  // One of several texts, whose regexes may take `steps` together.
+  Result<SourcedText> normalize(SourcedText text, MatchSteps& steps) const;
 
  private:
   enum class Kind { kForm, kLowercase, kPrepend, kReplace, kStrip };
@@ -40,7 +42,7 @@ class Normalizer {
   Status add_step(const Json& description);
   Status add_form(NormalForm form);
   Status add_replace(const class StepFields& fields);
-  static Result<SourcedText> apply(const Step& step, SourcedText text);
+  static Result<SourcedText> apply(const Step& step, SourcedText text, MatchSteps& steps);
 
   std::vector<Step> steps_;
 };

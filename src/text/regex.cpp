@@ -16,12 +16,13 @@ namespace smoe {
 namespace {
 
 constexpr size_t kMaxPatternBytes = 4 * kKiB;
-// Steps for one text. A match is tried with few and then with more, because PCRE2 does not tell how
-// many it took; going back over a long run costs a step a character.
+// Steps for one text. A start is tried with few and then with more, because PCRE2 does not tell how
+// many it took: it takes less than kLimitGrowth + 1 times what is counted, and kFirstLimit that are
+// not. Going back over a long run costs a step a character.
 constexpr uint64_t kSteps = 16'000'000;
 constexpr uint64_t kStepsPerByte = 64;
 constexpr uint64_t kFirstLimit = 1024;
-constexpr uint64_t kLimitGrowth = 16;
+constexpr uint64_t kLimitGrowth = 4;
 constexpr uint32_t kHeapLimitKiB = 64 * 1024;
 constexpr size_t kJitStackBytes = 32 * kKiB;
 // Reserved, not used: a repeated group takes some bytes for each time around.
@@ -31,6 +32,16 @@ std::string pcre2_message(int error) {
   std::array<PCRE2_UCHAR, 256> text{};
   pcre2_get_error_message(error, text.data(), text.size());
   return std::string(text.begin(), std::find(text.begin(), text.end(), '\0'));
+}
+
+bool is_over(int result) {
+  return result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_DEPTHLIMIT;
+}
+
+Error gave_up(std::string_view subject, size_t at, int result) {
+  return {Code::kUnsupported,
+          fmt::format("regular expression: gave up at byte {} of a piece of {} bytes: {}", at,
+                      subject.size(), pcre2_message(result))};
 }
 
 template <auto kFree>
@@ -76,9 +87,10 @@ Result<Regex> Regex::compile_translated(const TranslatedRegex& translated) {
   int error = 0;
   PCRE2_SIZE offset = 0;
   Regex regex;
-  regex.code_.reset(pcre2_compile(units(translated.pattern), translated.pattern.size(),
-                                  PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
-                                  &error, &offset, context.get()));
+  regex.code_.reset(pcre2_compile(
+      units(translated.pattern), translated.pattern.size(),
+      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
+      &error, &offset, context.get()));
   if (regex.code_ == nullptr)
     return Error{Code::kUnsupported, "regular expression: " + pcre2_message(error)};
   // Where executable memory is forbidden this fails, and the interpreter finds the same matches.
@@ -151,15 +163,30 @@ std::string_view Regex::known(std::string_view text, std::string& storage) const
 
 struct Regex::Finder::State {
   const pcre2_real_code_8* code;
-  uint64_t steps;
+  MatchSteps own;
+  MatchSteps* steps;
   JitStack stack;
   MatchContext context;
   MatchData data;
+
+  // PCRE2's answer, for matches that start at `at` or behind it, up to `last_start`.
+  int match(std::string_view subject, size_t at, size_t last_start, uint64_t limit) const;
 };
 
+MatchSteps MatchSteps::for_text(size_t bytes) { return {kSteps + kStepsPerByte * bytes}; }
+
 Regex::Finder::Finder(const Regex& regex, size_t text_bytes) : state_(std::make_unique<State>()) {
+  state_->own = MatchSteps::for_text(text_bytes);
+  prepare(regex, state_->own);
+}
+
+Regex::Finder::Finder(const Regex& regex, MatchSteps& shared) : state_(std::make_unique<State>()) {
+  prepare(regex, shared);
+}
+
+void Regex::Finder::prepare(const Regex& regex, MatchSteps& steps) {
   state_->code = regex.code_.get();
-  state_->steps = kSteps + kStepsPerByte * text_bytes;
+  state_->steps = &steps;
   state_->stack.reset(pcre2_jit_stack_create(kJitStackBytes, kMaxJitStackBytes, nullptr));
   state_->context.reset(pcre2_match_context_create(nullptr));
   state_->data.reset(pcre2_match_data_create(1, nullptr));
@@ -171,23 +198,42 @@ Regex::Finder::Finder(const Regex& regex, size_t text_bytes) : state_(std::make_
 
 Regex::Finder::~Finder() = default;
 
+int Regex::Finder::State::match(std::string_view subject, size_t at, size_t last_start,
+                                uint64_t limit) const {
+  const auto allowed = static_cast<uint32_t>(std::min<uint64_t>(limit, UINT32_MAX));
+  pcre2_set_match_limit(context.get(), allowed);
+  pcre2_set_depth_limit(context.get(), allowed);
+  pcre2_set_offset_limit(context.get(), last_start);
+  return pcre2_match(code, units(subject), subject.size(), at, PCRE2_NO_UTF_CHECK, data.get(),
+                     context.get());
+}
+
+// PCRE2 counts steps from each start anew. So a start that takes many is tried alone, or a text of
+// many such starts would take the limit once for each.
 Result<bool> Regex::Finder::find(std::string_view subject, size_t at) {
-  for (uint64_t limit = kFirstLimit;; limit *= kLimitGrowth) {
-    const auto allowed =
-        static_cast<uint32_t>(std::min<uint64_t>({limit, state_->steps, UINT32_MAX}));
-    pcre2_set_match_limit(state_->context.get(), allowed);
-    pcre2_set_depth_limit(state_->context.get(), allowed);
-    const int result = pcre2_match(state_->code, units(subject), subject.size(), at,
-                                   PCRE2_NO_UTF_CHECK, state_->data.get(), state_->context.get());
-    if (result >= 0) return true;
-    if (result == PCRE2_ERROR_NOMATCH) return false;
-    const bool over = result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_DEPTHLIMIT;
-    if (over) state_->steps -= std::min<uint64_t>(state_->steps, allowed);
-    if (!over || state_->steps == 0)
-      return Error{Code::kUnsupported,
-                   fmt::format("regular expression: gave up at byte {} of a piece of {} bytes: {}",
-                               at, subject.size(), pcre2_message(result))};
+  int result = state_->match(subject, at, PCRE2_UNSET, kFirstLimit);
+  while (is_over(result)) {
+    // Which start it was is not told: those up to it are tried one by one.
+    bool found_it = false;
+    while (!found_it) {
+      uint64_t limit = kFirstLimit;
+      uint64_t& left = state_->steps->left;
+      while (is_over(result = state_->match(subject, at, at, std::min(limit, left)))) {
+        found_it = true;
+        left -= std::min(left, limit);
+        if (left == 0) return gave_up(subject, at, result);
+        limit *= kLimitGrowth;
+      }
+      if (result != PCRE2_ERROR_NOMATCH) break;
+      if (at >= subject.size()) return false;
+      at += utf8_step(subject, at).bytes;
+    }
+    if (result == PCRE2_ERROR_NOMATCH)
+      result = state_->match(subject, at, PCRE2_UNSET, kFirstLimit);
   }
+  if (result >= 0) return true;
+  if (result == PCRE2_ERROR_NOMATCH) return false;
+  return gave_up(subject, at, result);
 }
 
 Status Regex::Finder::find_all(std::string_view text, TextRange range,

@@ -21,6 +21,12 @@ struct TextRange {
   friend bool operator==(TextRange, TextRange) = default;
 };
 
+// What matching may still cost. Texts that come together share it.
+struct MatchSteps {
+  static MatchSteps for_text(size_t bytes);
+  uint64_t left;
+};
+
 class Regex {
  public:
   // Oniguruma's Ruby syntax. Fails: kUnsupported, kCorrupt, with the reason; kUnsupported above
@@ -38,6 +44,8 @@ class Regex {
   class Finder {
    public:
     Finder(const Regex& regex, size_t text_bytes);
+    // Lifetime: ends before `shared`.
+    Finder(const Regex& regex, MatchSteps& shared);
     ~Finder();
     Finder(const Finder&) = delete;
     Finder& operator=(const Finder&) = delete;
@@ -49,6 +57,7 @@ class Regex {
 
    private:
     struct State;
+    void prepare(const Regex& regex, MatchSteps& steps);
     // Whether there is a match at `at` or behind it.
     Result<bool> find(std::string_view subject, size_t at);
 

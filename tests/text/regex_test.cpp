@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 namespace smoe {
 namespace {
 
@@ -126,6 +128,18 @@ TEST(Regex, AHostilePatternEndsWithAnErrorAndInTime) {
   EXPECT_THAT(regex_refusal(std::string(2000, '(') + std::string(2000, ')')),
               HasSubstr("regular expression"));
   EXPECT_THAT(regex_refusal(std::string(2000, '[')), HasSubstr("nested"));
+}
+
+// Each start stays below the limit, all of them together do not; nor do those of one piece.
+TEST(Regex, ManyStartsThatTakeLongShareTheLimit) {
+  std::string text;
+  for (int run = 0; run < 3000; ++run) text += std::string(28, 'a') + "c";
+  const std::clock_t begin = std::clock();
+  EXPECT_THAT(found("(?:a|aa)+[bd]", text), ElementsAre(HasSubstr("gave up at byte")));
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / double{CLOCKS_PER_SEC}, 10);
+  // What is found behind starts that take long is found all the same.
+  EXPECT_THAT(found("(?:a|aa)+[bd]", std::string(24, 'a') + "c" + std::string(24, 'a') + "d-ad"),
+              ElementsAre(std::string(24, 'a') + "d", "ad"));
 }
 
 TEST(Regex, ALongMatchIsNoHostileOne) {

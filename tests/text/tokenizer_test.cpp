@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <ctime>
 #include <thread>
 
 #include "base/file.h"
@@ -216,6 +217,27 @@ TEST(Tokenizer, FilesThatAreNoneSayWhichAndWhy) {
   ASSERT_TRUE(replace_file(folder / "tokenizer.json", text));
   EXPECT_TRUE(Tokenizer::load(folder.path()));
   EXPECT_TRUE(Tokenizer::load(folder / "tokenizer.json"));
+}
+
+// RELIABILITY F5: a file of a stranger is read or refused in seconds.
+TEST(Tokenizer, AddedTokensThatTakeLongToNormaliseAreRefusedTogether) {
+  ordered_json description = byte_tokenizer();
+  description["normalizer"] = {
+      {"type", "Replace"}, {"pattern", {{"Regex", "(a|aa)+$"}}}, {"content", ""}};
+  description["added_tokens"] = ordered_json::array();
+  const auto add_tokens = [&](int count) {
+    for (int index = 0; index < count; ++index)
+      description["added_tokens"].push_back(added_token(
+          static_cast<uint32_t>(256 + description["added_tokens"].size()),
+          std::string(28, 'a') + "b" + std::to_string(description["added_tokens"].size()),
+          {{"normalized", true}}));
+  };
+  add_tokens(1);
+  EXPECT_EQ(refusal(description), "");
+  add_tokens(5000);
+  const std::clock_t begin = std::clock();
+  EXPECT_THAT(refusal(description), HasSubstr("gave up at byte"));
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / double{CLOCKS_PER_SEC}, 10);
 }
 
 TEST(Tokenizer, AMegabyteWithoutASplitTakesSecondsAtMost) {
