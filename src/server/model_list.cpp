@@ -19,19 +19,30 @@ bool is_model_folder(const fs::path& folder) {
   return fs::exists(folder / "scout.safetensors", ignored);
 }
 
-// A part of a model that is not its first: "name-00002-of-00003.gguf".
-bool is_later_part(std::string_view stem) {
+// Of "name-00002-of-00003" the "00002"; "" for another name.
+std::string_view part_of(std::string_view stem) {
   constexpr size_t kPartDigits = 5;
   const size_t of = stem.rfind("-of-");
-  if (of == std::string_view::npos || of < kPartDigits) return false;
+  if (of == std::string_view::npos || of <= kPartDigits) return {};
   const std::string_view part = stem.substr(of - kPartDigits, kPartDigits);
-  return part.find_first_not_of("0123456789") == std::string_view::npos && part != "00001";
+  const bool is_part = stem[of - kPartDigits - 1] == '-' &&
+                       part.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_part ? part : std::string_view();
+}
+
+// A file's name without its ending, and of a model in several files without the part's number.
+std::string file_model_name(const fs::path& path) {
+  std::string stem = path.stem().string();
+  if (const std::string_view part = part_of(stem); !part.empty())
+    stem.resize(static_cast<size_t>(part.data() - stem.data()) - 1);
+  return stem;
 }
 
 bool is_model_file(const fs::path& path) {
   std::error_code ignored;
+  const std::string stem = path.stem().string();
   return is_gguf_path(path) && fs::is_regular_file(path, ignored) &&
-         !is_later_part(path.stem().string());
+         (part_of(stem).empty() || part_of(stem) == "00001");
 }
 
 void collect_models(const fs::path& root, std::vector<ModelEntry>& found) {
@@ -39,8 +50,8 @@ void collect_models(const fs::path& root, std::vector<ModelEntry>& found) {
   for (fs::recursive_directory_iterator entry(root, error), end; !error && entry != end;
        entry.increment(error)) {
     if (is_model_file(entry->path())) {
-      const fs::path id = entry->path().lexically_relative(root).replace_extension();
-      found.push_back({id.string(), entry->path()});
+      const fs::path below = entry->path().lexically_relative(root).parent_path();
+      found.push_back({(below / file_model_name(entry->path())).string(), entry->path()});
     }
     if (!entry->is_directory(error)) continue;
     if (is_model_folder(entry->path())) {
@@ -67,7 +78,7 @@ Result<std::vector<ModelEntry>> find_models(std::span<const std::string> paths) 
     if (is_model_folder(path)) {
       found.push_back({folder_name(path), path});
     } else if (is_gguf_path(path) && fs::is_regular_file(path, ignored)) {
-      found.push_back({fs::path(path).stem().string(), path});
+      found.push_back({file_model_name(path), path});
     } else {
       collect_models(path, found);
     }

@@ -17,8 +17,9 @@ struct ModelEntry {
 
 // Each path is a model: a folder, whose name is its id, or a GGUF file, whose name without ending
 // is; or a folder that has some below it, at most three levels deep; their ids are their paths
-// below it. Of a model in several GGUF files the first is named. Sorted by id within a path. Fails:
-// kNotFound, naming the path that has none; kUsage for two models of one id.
+// below it. Of a model in several GGUF files the first counts, and the part's number is not in the
+// id. Sorted by id within a path. Fails: kNotFound, naming the path that has none; kUsage for two
+// models of one id.
 Result<std::vector<ModelEntry>> find_models(std::span<const std::string> paths);
 
 }  // namespace smoe::server

@@ -44,7 +44,7 @@ TEST_F(ModelList, HasTheFoldersAndGgufFilesBelowAFolder) {
   put("birds/readme.txt");
   put("fox-00001-of-00002.gguf");
   put("fox-00002-of-00002.gguf");
-  EXPECT_THAT(ids_of({root()}), ElementsAre("birds/jay", "fox-00001-of-00002", "owl"));
+  EXPECT_THAT(ids_of({root()}), ElementsAre("birds/jay", "fox", "owl"));
 }
 
 TEST_F(ModelList, HasAModelThatIsNamed) {
