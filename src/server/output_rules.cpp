@@ -15,7 +15,7 @@
 namespace smoe::server {
 namespace {
 
-using Kind = OutputRules::Kind;
+using OutputKind = OutputRules::Kind;
 
 std::string word_at(const Json& object, std::string_view name) {
   const Json* value = object.find(name);
@@ -31,7 +31,7 @@ OutputRules rules_of_format(Fields& fields, const Json& format, const std::strin
   const Json* nested = format.find("json_schema");
   const Json* schema = (nested == nullptr ? format : *nested).find("schema");
   if (type == "json_object" || type == "json_schema") {
-    rules.kind = schema == nullptr ? Kind::kObject : Kind::kSchema;
+    rules.kind = schema == nullptr ? OutputKind::kObject : OutputKind::kSchema;
     rules.schema = schema;
     if (schema == nullptr && type == "json_schema") fields.fail(where, "has no schema");
   } else {
@@ -41,8 +41,8 @@ OutputRules rules_of_format(Fields& fields, const Json& format, const std::strin
 }
 
 Result<Expression> answer_of(GrammarRules& rules, const OutputRules& output) {
-  if (output.kind == Kind::kSchema) return schema_value(rules, *output.schema);
-  if (output.kind == Kind::kGrammar) {
+  if (output.kind == OutputKind::kSchema) return schema_value(rules, *output.schema);
+  if (output.kind == OutputKind::kGrammar) {
     SMOE_TRY(rules, parse_gbnf(output.grammar));
     return rule_of(rules.root);
   }
@@ -58,7 +58,7 @@ Result<GrammarRules> make_rules(const ServedModel& model, const OutputRules& out
     choices.push_back(std::move(answer));
   }
   const bool may_call = context.tools != nullptr && model.tool_format() != nullptr;
-  if (may_call && output.kind != Kind::kGrammar) {
+  if (may_call && output.kind != OutputKind::kGrammar) {
     const CallSpelling spelling{*model.tool_format(), model.tokenizer(), model.template_source(),
                                 model.stops()};
     SMOE_TRY(Expression call,
@@ -90,14 +90,14 @@ OutputRules read_openai_rules(Fields& fields) {
   int wishes = 0;
   if (const Json* format = fields.object("response_format")) {
     rules = rules_of_format(fields, *format, "response_format");
-    wishes += rules.kind == Kind::kFree ? 0 : 1;
+    wishes += rules.kind == OutputKind::kFree ? 0 : 1;
   }
   if (const Json* schema = fields.object("json_schema"); schema && !schema->members().empty()) {
-    rules = {.kind = Kind::kSchema, .schema = schema, .param = "json_schema"};
+    rules = {.kind = OutputKind::kSchema, .schema = schema, .param = "json_schema"};
     ++wishes;
   }
   if (auto grammar = fields.text("grammar").value_or(""); !grammar.empty()) {
-    rules = {.kind = Kind::kGrammar, .grammar = std::move(grammar), .param = "grammar"};
+    rules = {.kind = OutputKind::kGrammar, .grammar = std::move(grammar), .param = "grammar"};
     ++wishes;
   }
   if (wishes > 1) fields.fail(rules.param, "is one of two ways to say how the answer must look");
@@ -159,7 +159,8 @@ ApiResult<std::shared_ptr<TokenMasks>> output_masks(ServedModel& model, const Ou
     return ApiError{.message = "tool_choice cannot force a call: the chat template of '" +
                                model.id() + "' has no form for calls that this server knows",
                     .param = "tool_choice"};
-  if (rules.kind == Kind::kFree && !context.choice.forced) return std::shared_ptr<TokenMasks>();
+  if (rules.kind == OutputKind::kFree && !context.choice.forced)
+    return std::shared_ptr<TokenMasks>();
   auto masks = model.grammars().find_or_make(key_of(rules, context),
                                              [&] { return make_rules(model, rules, context); });
   if (masks) return *std::move(masks);
