@@ -130,6 +130,10 @@ constexpr std::array kOracleExamples{
             "hit rate against ring size, as a table and as a chart"},
 };
 
+constexpr std::array kDevicesExamples{
+    Example{"smoe devices", "the names that --device takes"},
+};
+
 constexpr std::array kQualityArguments{kModel};
 constexpr std::array kQualityExamples{
     Example{"smoe quality models/qwen3-q4 --against models/qwen3 --text wiki.txt",
@@ -200,6 +204,12 @@ constexpr std::array<Command, kCommands> kTable{
             "the perplexity of both, how far the predictions are apart (KL divergence), and how "
             "often both think the same token the likeliest.",
             kQualityArguments, kQualityExamples},
+    Command{CommandId::kDevices,
+            "devices",
+            "List what can compute: the processor and the GPUs",
+            "Shows the memory of each GPU, and what it lacks where it cannot be used.",
+            {},
+            kDevicesExamples},
 };
 
 }  // namespace

@@ -63,6 +63,10 @@ std::optional<std::filesystem::path> state_path(const Environment& environment) 
   return xdg_folder(environment, "XDG_STATE_HOME", ".local/state");
 }
 
+std::optional<std::filesystem::path> cache_path(const Environment& environment) {
+  return xdg_folder(environment, "XDG_CACHE_HOME", ".cache");
+}
+
 Result<std::vector<ConfigEntry>> read_config(const std::filesystem::path& path) {
   auto text = read_text_file(path, kMiB);
   if (!text && text.error().code == Code::kNotFound) return std::vector<ConfigEntry>{};

@@ -21,6 +21,8 @@ struct ConfigEntry {
 std::optional<std::filesystem::path> config_path(const Environment& environment);
 // $XDG_STATE_HOME/smoe, else ~/.local/state/smoe; nothing without a home.
 std::optional<std::filesystem::path> state_path(const Environment& environment);
+// $XDG_CACHE_HOME/smoe, else ~/.cache/smoe; nothing without a home.
+std::optional<std::filesystem::path> cache_path(const Environment& environment);
 
 // No entries when there is no such file.
 // Fails: kUsage for what is no TOML or no value for an option (tables, dates), kIo; naming the

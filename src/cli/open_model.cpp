@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "devices/select.h"
 #include "formats/companion.h"
 #include "shatter/unshattered.h"
 
@@ -52,7 +53,9 @@ Result<OpenModel> open_model(const Context& context, const OpenWishes& wishes) {
 
   OpenModel model;
   model.pool = std::make_unique<ThreadPool>(threads_of(settings));
-  SMOE_TRY(model.device, make_cpu_device(*model.pool, settings.kernels));
+  SMOE_TRY(model.device,
+           make_device({settings.device.value_or("auto"), settings.kernels, settings.cache_folder},
+                       *model.pool));
   SMOE_TRY(ModelFiles files, open_model_files(wishes.model.value_or(settings.model)));
   for (const std::string& note : files.notes) log::info("{}: {}", files.path.string(), note);
   SMOE_TRY(model.engine, Engine::open(std::move(files), options, *model.device));

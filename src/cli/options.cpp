@@ -102,6 +102,7 @@ Result<Request> settle_all(const Command& command, const CommandLine& line,
   request.settings.command = command.id;
   request.settings.notify_socket = environment("NOTIFY_SOCKET").value_or("");
   request.settings.state_folder = state_path(environment).value_or("").string();
+  request.settings.cache_folder = cache_path(environment).value_or("").string();
   request.settings.editor = environment("VISUAL").value_or("");
   if (request.settings.editor.empty()) request.settings.editor = environment("EDITOR").value_or("");
   SMOE_DO(line.read_arguments(request.settings));

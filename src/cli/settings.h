@@ -29,9 +29,10 @@ enum class CommandId : uint8_t {
   kTrace,
   kOracle,
   kServe,
-  kQuality
+  kQuality,
+  kDevices
 };
-inline constexpr size_t kCommands = 14;
+inline constexpr size_t kCommands = 15;
 
 // What the field of an answer is called that has the model's thinking.
 enum class ReasoningField : uint8_t { kReasoningContent, kReasoning };
@@ -114,9 +115,11 @@ struct Settings {
   std::optional<uint64_t> read_timeout_s;
   EvictionPolicy eviction = EvictionPolicy::kFitted;
   CpuKernels kernels = CpuKernels::kBest;
+  std::optional<std::string> device;
 
   // What the environment says of the user: never flags.
   std::string state_folder;   // $XDG_STATE_HOME/smoe; empty without a home
+  std::string cache_folder;   // $XDG_CACHE_HOME/smoe; empty without a home
   std::string notify_socket;  // $NOTIFY_SOCKET, where systemd listens; empty without it
   std::string editor;         // $VISUAL or $EDITOR
 

@@ -1,48 +1,60 @@
 #include "devices/select.h"
 
 #include <array>
-#include <string>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
 
-#include "devices/cpu/cpu_device.h"
+#include "devices/vulkan/gpu.h"
 
 namespace smoe {
 namespace {
 
-struct NamedKernels {
-  std::string_view name;
-  CpuKernels kernels;
-};
-constexpr std::array kCpuKernels = {NamedKernels{"best", CpuKernels::kBest},
-                                    NamedKernels{"portable", CpuKernels::kPortable},
-                                    NamedKernels{"avx2", CpuKernels::kAvx2}};
+using Made = Result<std::unique_ptr<Device>>;
 
-Result<std::unique_ptr<Device>> make_cpu(std::string_view kernels, ThreadPool& pool) {
-  std::string known;
-  for (const NamedKernels& named : kCpuKernels) {
-    if (named.name == kernels) return make_cpu_device(pool, named.kernels);
-    known += (known.empty() ? "" : ", ") + std::string(named.name);
-  }
-  return Error{Code::kUsage,
-               "unknown kernels \"" + std::string(kernels) + "\"; the cpu device knows " + known};
+constexpr std::string_view kNumbered = "gpu:";
+
+std::optional<uint32_t> gpu_number(std::string_view name) {
+  if (!name.starts_with(kNumbered)) return std::nullopt;
+  name.remove_prefix(kNumbered.size());
+  uint32_t number = 0;
+  const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (failed != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+Made make_cpu(const DeviceWish& wish, ThreadPool& pool) {
+  return make_cpu_device(pool, wish.kernels);
+}
+
+Made make_gpu(uint32_t index, const DeviceWish& wish) {
+  return make_vulkan_device(index, {wish.cache_folder, false});
+}
+
+// A software Vulkan is a processor that computes slowly: it is taken by its number only.
+Made make_first_gpu(const DeviceWish& wish, ThreadPool& /*pool*/) {
+  SMOE_TRY(const std::vector<GpuFacts> gpus, list_gpus());
+  for (const GpuFacts& gpu : gpus)
+    if (gpu.missing.empty() && gpu.kind != "processor") return make_gpu(gpu.index, wish);
+  return Error{Code::kNotFound,
+               "no GPU here can be used; smoe devices tells what there is, --device cpu works"};
 }
 
 struct NamedDevice {
   std::string_view name;
-  Result<std::unique_ptr<Device>> (*make)(std::string_view kernels, ThreadPool& pool);
+  Made (*make)(const DeviceWish& wish, ThreadPool& pool);
 };
-constexpr std::array kDevices = {NamedDevice{"cpu", make_cpu}};
+constexpr std::array kDevices = {NamedDevice{"cpu", make_cpu}, NamedDevice{"gpu", make_first_gpu},
+                                 NamedDevice{"auto", make_cpu}};
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> make_device(std::string_view device, std::string_view kernels,
-                                            ThreadPool& pool) {
-  std::string known;
-  for (const NamedDevice& named : kDevices) {
-    if (named.name == device) return named.make(kernels, pool);
-    known += (known.empty() ? "" : ", ") + std::string(named.name);
-  }
-  return Error{Code::kUsage,
-               "unknown device \"" + std::string(device) + "\"; this build knows " + known};
+Made make_device(const DeviceWish& wish, ThreadPool& pool) {
+  if (const auto number = gpu_number(wish.name)) return make_gpu(*number, wish);
+  for (const NamedDevice& named : kDevices)
+    if (named.name == wish.name) return named.make(wish, pool);
+  return Error{Code::kUsage, "unknown device \"" + wish.name + "\": it is cpu, gpu, gpu:N or auto"};
 }
 
 }  // namespace smoe
