@@ -64,4 +64,8 @@ Result<AlignedBuffer> AlignedBuffer::allocate(size_t bytes) {
   return AlignedBuffer(data, wanted, wanted + kPageBytes);
 }
 
+void give_back_pages(std::span<std::byte> memory) {
+  ::madvise(memory.data(), memory.size(), MADV_DONTNEED);
+}
+
 }  // namespace smoe

@@ -33,4 +33,8 @@ class AlignedBuffer {
   size_t mapped_ = 0;  // handed to munmap
 };
 
+// Gives whole pages of an AlignedBuffer's memory back to the system; they are zero when they are
+// next read. Nothing else may be using them: no read under way, no registration with the kernel.
+void give_back_pages(std::span<std::byte> memory);
+
 }  // namespace smoe

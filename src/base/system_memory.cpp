@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -179,6 +180,24 @@ MemoryLimits read_memory_limits(const fs::path& root) {
     tighten(limits, number_at(field(stat, "hierarchical_memory_limit")), used, cache);
   }
   return limits;
+}
+
+// "some avg10=1.25 avg60=0.40 avg300=0.10 total=12345", in percent.
+std::optional<double> read_memory_pressure(const fs::path& root) {
+  std::vector<fs::path> files;
+  for (const fs::path& folder : groups_of(root, "memory").v2)
+    files.push_back(folder / "memory.pressure");
+  files.push_back(root / "proc/pressure/memory");
+  constexpr std::string_view kShare = "avg10=";
+  for (const fs::path& file : files) {
+    const std::string text = text_of(file);
+    const std::string_view some = field(text, "some");
+    const size_t at = some.find(kShare);
+    if (at == std::string_view::npos) continue;
+    const std::string number(some.substr(at + kShare.size(), some.find(' ', at) - at));
+    return std::strtod(number.c_str(), nullptr) / 100;
+  }
+  return {};
 }
 
 unsigned usable_processors(const fs::path& root) {

@@ -19,6 +19,10 @@ struct MemoryLimits {
 // is walked, v1 and v2 alike.
 MemoryLimits read_memory_limits(const std::filesystem::path& root = "/");
 
+// Share of the last ten seconds in which something in this process's group (or, where that is not
+// told, in the machine) waited for memory: 0 to 1. Nothing where the kernel does not tell.
+std::optional<double> read_memory_pressure(const std::filesystem::path& root = "/");
+
 // min(online processors in the affinity mask, floor(quota / period) of every enclosing group), at
 // least 1.
 unsigned usable_processors(const std::filesystem::path& root = "/");

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/guard.h"
 #include "base/log.h"
 #include "base/system_memory.h"
 #include "base/units.h"
+#include "stream/claims.h"
 
 namespace smoe {
 namespace {
@@ -25,7 +27,37 @@ uint64_t default_budget() {
   return available - available / 10;
 }
 
+// Nothing without a path.
+Result<ModelFiles> open_mirror(const std::filesystem::path& path, const ModelFiles& model) {
+  if (path.empty()) return ModelFiles();
+  SMOE_TRY(ModelFiles mirror, ModelFiles::open(path));
+  if (mirror.scout.info().fingerprint == model.scout.info().fingerprint &&
+      mirror.scout.data_begin() == model.scout.data_begin() && !model.scout_reader)
+    return mirror;
+  return Error{Code::kUsage,
+               fmt::format("--mirror {}: is not a copy of {}", path.string(), model.path.string())};
+}
+
+// More than there is would be swapped, or end this process: the smallest limit counts.
+std::optional<uint64_t> within_limits(std::optional<uint64_t> asked_bytes) {
+  if (!asked_bytes) return {};
+  const MemoryLimits limits = read_memory_limits();
+  const uint64_t most = limits.cgroup_bytes.value_or(limits.total_bytes);
+  if (most == 0 || *asked_bytes <= most) return asked_bytes;
+  const uint64_t budget = most - most / 10;
+  log::warn("--memory {}: {} has {}, so {} are used", format_bytes(*asked_bytes),
+            limits.cgroup_bytes ? "the cgroup" : "the machine", format_bytes(most),
+            format_bytes(budget));
+  return budget;
+}
+
 }  // namespace
+
+std::filesystem::path claims_path(const std::filesystem::path& model) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(model, ignored)) return model / "claims.bin";
+  return model.string() + ".claims";
+}
 
 ModelSizes sizes_of(const ModelFiles& files, unsigned readers) {
   ModelSizes sizes;
@@ -75,16 +107,20 @@ Result<std::unique_ptr<Engine>> Engine::open(ModelFiles files, const EngineOptio
   return guarded([&] { return open_parts(std::move(files), options, device); });
 }
 
-Result<std::unique_ptr<Engine>> Engine::open_parts(ModelFiles files, const EngineOptions& options,
+Result<std::unique_ptr<Engine>> Engine::open_parts(ModelFiles files, const EngineOptions& wishes,
                                                    Device& device) {
+  EngineOptions options = wishes;
+  options.memory_bytes = within_limits(wishes.memory_bytes);
   std::unique_ptr<Engine> engine(new Engine());
   engine->files_ = std::move(files);
   const ModelSpec& spec = engine->files_.spec;
   SMOE_TRY(engine->plan_, plan(spec, sizes_of(engine->files_, options.readers), options, device));
   const MemoryPlan& plan = engine->plan_;
+  SMOE_TRY(ModelFiles mirror, open_mirror(options.mirror, engine->files_));
 
   SMOE_TRY(engine->scout_,
-           Scout::open(engine->files_.scout, spec, device, engine->files_.scout_reader));
+           Scout::open(engine->files_.scout, spec, device, engine->files_.scout_reader,
+                       mirror.path.empty() ? mirror.path : mirror.scout.path()));
   if (!engine->files_.vault.empty()) {
     StreamerOptions stream;
     stream.slots = plan.slots;
@@ -95,6 +131,7 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(ModelFiles files, const Engin
     stream.read_timeout_ns = options.read_timeout_ns;
     stream.verify = options.verify;
     stream.direct = options.direct;
+    stream.mirror = std::move(mirror.vault);
     SMOE_TRY(engine->streamer_, Streamer::open(engine->files_.vault, stream));
     SMOE_TRY(engine->experts_,
              LocalExperts::open(engine->files_.vault, plan.slots, *engine->streamer_, device));
@@ -116,12 +153,76 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(ModelFiles files, const Engin
   parts.cancelled = &engine->cancelled_;
   parts.bets = options.bets;
   engine->step_ = std::make_unique<Step>(parts);
+  engine->remember_claims_ = options.remember_claims;
+  if (options.warm && engine->streamer_) engine->start_warming();
+  if (options.elastic && engine->streamer_) engine->watch_memory();
   log::debug("{}: {} layers, {} records, {}", engine->files_.path.string(), spec.layers.size(),
              plan.records, engine->stream_description());
   return engine;
 }
 
-Engine::~Engine() = default;
+Engine::~Engine() {
+  stop_warming();
+  watch_.reset();
+  if (remember_claims_ && streamer_) write_claims();
+}
+
+void Engine::start_warming() {
+  Claims claims(files_.vault);
+  const std::filesystem::path path = claims_path(files_.path);
+  if (Status read = claims.read(path); !read) {
+    if (read.error().code != Code::kNotFound) log::warn("{}; it is not used", read.error().message);
+    return;
+  }
+  warmer_ = std::thread([this, keys = claims.most_wanted(plan_.ring_slots())] { warm(keys); });
+}
+
+// The scout comes first: nothing is computed without it.
+void Engine::warm(std::span<const ExpertKey> keys) {
+  constexpr std::chrono::milliseconds kNap{2};
+  const auto enough = [this] { return warmed_enough_.load(std::memory_order_relaxed); };
+  const auto last = static_cast<uint32_t>(files_.spec.layers.size() - 1);
+  while (!scout_->has_layer(last) && !enough()) std::this_thread::sleep_for(kNap);
+  bool begun = false;
+  for (bool more = true; more && !enough();) {
+    {
+      const std::lock_guard lock(stepping_);
+      if (!std::exchange(begun, true)) streamer_->warm(keys);
+      more = streamer_->tend();
+    }
+    std::this_thread::sleep_for(kNap);
+  }
+}
+
+void Engine::stop_warming() {
+  warmed_enough_.store(true, std::memory_order_relaxed);
+  if (warmer_.joinable()) warmer_.join();
+}
+
+void Engine::write_claims() const {
+  Claims claims(files_.vault);
+  const std::filesystem::path path = claims_path(files_.path);
+  static_cast<void>(claims.read(path));  // none, or damaged: this run is the first
+  claims.add([this](ExpertKey key) { return streamer_->lends(key); });
+  if (Status written = claims.write(path); !written)
+    log::info("{}; what was wanted is not remembered", written.error().message);
+}
+
+void Engine::limit_ring(uint64_t bytes) {
+  if (!streamer_) return;
+  streamer_->limit_ring(bytes);
+  const std::unique_lock lock(stepping_, std::try_to_lock);
+  if (lock) streamer_->fit_ring();
+}
+
+void Engine::watch_memory() {
+  uint64_t least = 0;
+  for (const RecordClass& size : record_classes(files_.vault)) least += 2 * size.record_bytes;
+  watch_ = std::make_unique<MemoryWatch>(
+      MemoryWatch::Ring{{std::min(least, plan_.ring_bytes), plan_.ring_bytes},
+                        [this] { return streamer_->touched_bytes(); },
+                        [this](uint64_t bytes) { limit_ring(bytes); }});
+}
 
 void Engine::cancel() {
   cancelled_.store(true, std::memory_order_relaxed);

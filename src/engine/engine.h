@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/result.h"
@@ -14,6 +16,7 @@
 #include "engine/batch.h"
 #include "engine/experts.h"
 #include "engine/kv_cache.h"
+#include "engine/memory_watch.h"
 #include "engine/scout.h"
 #include "engine/scratch.h"
 #include "engine/step.h"
@@ -35,6 +38,9 @@ struct EngineOptions {
   // Positions of the KV cache for all sequences and kept prefixes; default: context * sequences.
   std::optional<uint64_t> kv_positions;
   bool bets = false;
+  // Gives memory of the ring back while the machine or a group is short of it, and takes it again
+  // later. Changes no result.
+  bool elastic = false;
   Verify verify = Verify::kFirst;
   IoEngine io = IoEngine::kAuto;
   EvictionPolicy eviction = EvictionPolicy::kFitted;
@@ -42,6 +48,11 @@ struct EngineOptions {
   bool direct = true;
   // A step fails when it has waited so long without a record arriving; 0: it waits until cancel().
   uint64_t read_timeout_ns = 0;
+  // Reads what earlier runs wanted most (claims_path()) while there is nothing else to read; and
+  // writes it down at the end. Neither changes a result, and where it fails nothing else does.
+  bool warm = false;
+  bool remember_claims = false;
+  std::filesystem::path mirror;  // a copy of the model folder, perhaps on another drive; or none
   VisitObserver* observer = nullptr;  // sees what each step demands; outlives the engine
 };
 
@@ -54,6 +65,9 @@ struct ModelSizes {
   uint64_t tokenizer_bytes = 0;     // of tokenizer.json
   uint64_t arrival_bytes = 0;       // buffers for rows that become tiles as they are read
 };
+
+// Where what was wanted is kept: "claims.bin" in the model folder, or beside a GGUF file.
+std::filesystem::path claims_path(const std::filesystem::path& model);
 
 // `readers`: reads under way at once (EngineOptions).
 ModelSizes sizes_of(const ModelFiles& files, unsigned readers);
@@ -74,12 +88,19 @@ class Engine {
   const ModelSpec& spec() const { return files_.spec; }
   const MemoryPlan& plan() const { return plan_; }
   uint64_t vault_bytes() const { return files_.vault_bytes(); }
+  uint64_t fingerprint() const { return files_.scout.info().fingerprint; }
   uint32_t prompt_chunk() const { return plan_.prompt_chunk; }
   uint32_t context() const { return plan_.context; }
   KvCache& kv() { return *kv_; }
 
   // See Step::run. Threads: one at a time.
-  Status step(Batch batch, StepSink& sink) { return step_->run(batch, sink); }
+  Status step(Batch batch, StepSink& sink) {
+    const std::lock_guard lock(stepping_);
+    return step_->run(batch, sink);
+  }
+
+  // See Streamer::limit_ring: at once when no step runs, else during the step. Threads: any.
+  void limit_ring(uint64_t bytes);
 
   // Makes the running step and every later one fail with kCancelled until clear_cancel(). Threads:
   // any.
@@ -97,7 +118,12 @@ class Engine {
 
  private:
   Engine() = default;
-  static Result<std::unique_ptr<Engine>> open_parts(ModelFiles files, const EngineOptions& options,
+  void watch_memory();
+  void start_warming();
+  void warm(std::span<const ExpertKey> keys);
+  void stop_warming();
+  void write_claims() const;
+  static Result<std::unique_ptr<Engine>> open_parts(ModelFiles files, const EngineOptions& wishes,
                                                     Device& device);
 
   ModelFiles files_;
@@ -109,6 +135,11 @@ class Engine {
   Scratch scratch_;
   std::unique_ptr<LocalExperts> experts_;
   std::unique_ptr<Step> step_;
+  bool remember_claims_ = false;
+  std::thread warmer_;  // looks after the reads until the ring is warm
+  std::atomic<bool> warmed_enough_{false};
+  std::mutex stepping_;                 // held while a step runs: the ring is the step's own
+  std::unique_ptr<MemoryWatch> watch_;  // last, so that it ends first
 };
 
 }  // namespace smoe

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/checksum.h"
 #include "base/guard.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "model/inventory.h"
 
@@ -84,8 +85,10 @@ Status check_shape(const ScoutFile& file, const ScoutTensor& tensor, const Tenso
 }  // namespace
 
 Result<std::unique_ptr<Scout>> Scout::open(const ScoutFile& file, const ModelSpec& spec,
-                                           Device& device, std::shared_ptr<ScoutReader> reader) {
+                                           Device& device, std::shared_ptr<ScoutReader> reader,
+                                           const std::filesystem::path& mirror) {
   std::unique_ptr<Scout> scout(new Scout(file, spec, std::move(reader)));
+  scout->mirror_ = mirror;
   SMOE_DO(scout->bind(device));
   scout->reader_ = std::thread([raw = scout.get()] { raw->read_all(); });
   return scout;
@@ -184,10 +187,18 @@ Status Scout::read_file() {
   ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
   uint32_t done = 0;
   for (const ScoutTensor& tensor : file_.info().tensors) {
-    SMOE_DO(read_tensor(file, tensor));
+    if (Status status = read_tensor(file, tensor); !status)
+      SMOE_DO(read_from_mirror(tensor, std::move(status).error()));
     publish(++done);
   }
   return {};
+}
+
+Status Scout::read_from_mirror(const ScoutTensor& tensor, Error found) {
+  if (mirror_.empty() || found.code == Code::kCancelled) return found;
+  log::warn("{}; the mirror is read instead", found.message);
+  SMOE_TRY(const File file, File::open(mirror_));
+  return read_tensor(file, tensor);
 }
 
 Status Scout::read_from_reader() {

@@ -34,11 +34,13 @@ struct LayerWeights {
 class Scout {
  public:
   // Checks that the file has every tensor that `spec` needs in its shape, reserves the memory and
-  // starts the reading thread, which asks `reader` where there is one. Fails: kCorrupt, kNotFound
-  // (naming file and tensor), kNoMemory, kIo.
+  // starts the reading thread, which asks `reader` where there is one, and
+  // reads a tensor from `mirror`, the same file elsewhere, when its own file fails. Fails:
+  // kCorrupt, kNotFound (naming file and tensor), kNoMemory, kIo.
   static Result<std::unique_ptr<Scout>> open(const ScoutFile& file, const ModelSpec& spec,
                                              Device& device,
-                                             std::shared_ptr<ScoutReader> reader = {});
+                                             std::shared_ptr<ScoutReader> reader = {},
+                                             const std::filesystem::path& mirror = {});
   ~Scout();
   Scout(const Scout&) = delete;
   Scout& operator=(const Scout&) = delete;
@@ -77,9 +79,11 @@ class Scout {
   Status read_from_reader();
   void publish(uint32_t value);
   Status read_tensor(const File& file, const ScoutTensor& tensor);
+  Status read_from_mirror(const ScoutTensor& tensor, Error found);
 
   ScoutFile file_;
   const ModelSpec& spec_;
+  std::filesystem::path mirror_;
   std::shared_ptr<ScoutReader> tensors_;  // shared with ModelFiles; none: they are read from file_
   uint64_t step_bytes_ = 0;
   AlignedBuffer memory_;

@@ -1,7 +1,10 @@
 #include "stream/catalog.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -34,6 +37,11 @@ Status check(const VaultFile& file) {
   return {};
 }
 
+uint64_t device_of(const std::filesystem::path& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 ? static_cast<uint64_t>(facts.st_dev) : 0;
+}
+
 }  // namespace
 
 std::vector<RecordClass> record_classes(std::span<const VaultFile> layers) {
@@ -54,7 +62,7 @@ uint64_t arrival_bytes(std::span<const VaultFile> layers, unsigned readers) {
   return Arrivals::bytes_for(largest, readers);
 }
 
-Result<Catalog> Catalog::of(std::span<const VaultFile> layers) {
+Result<Catalog> Catalog::of(std::span<const VaultFile> layers, std::span<const VaultFile> mirror) {
   if (layers.empty()) return Error{Code::kUsage, "the vault has no layer"};
   Catalog catalog;
   catalog.classes_ = record_classes(layers);
@@ -86,7 +94,42 @@ Result<Catalog> Catalog::of(std::span<const VaultFile> layers) {
       numbers.push_back(catalog.number_of(path));
     for (RowSlice& slice : entry.rows.slices) slice.file = numbers[slice.file];
   }
+  if (!mirror.empty()) SMOE_DO(catalog.add_mirror(mirror));
   return catalog;
+}
+
+// A file that is the same down to its checksums holds the same records at the same places.
+Status Catalog::add_mirror(std::span<const VaultFile> mirror) {
+  std::vector<std::filesystem::path> copies;
+  for (const LayerFile& own : files_) {
+    const std::filesystem::path& path = paths_[own.file];
+    if (!own.rows.empty())
+      return Error{Code::kUsage, path.string() +
+                                     ": a mirror needs a model folder that smoe "
+                                     "shatter wrote"};
+    const auto copy = std::find_if(mirror.begin(), mirror.end(), [&](const VaultFile& file) {
+      return file.info().layer == own.info.layer;
+    });
+    if (copy == mirror.end())
+      return Error{Code::kUsage, "the mirror has no layer " + std::to_string(own.info.layer)};
+    const VaultInfo& info = copy->info();
+    if (info.fingerprint != own.info.fingerprint || info.data_begin != own.info.data_begin ||
+        info.experts != own.info.experts || info.checksums != own.info.checksums)
+      return Error{Code::kCorrupt, copy->path().string() + ": is not the same file as " +
+                                       path.string() + "; copy the model folder again"};
+    copies.push_back(copy->path());
+  }
+  mirror_apart_ = device_of(paths_.front()) != device_of(copies.front());
+  mirrored_files_ = static_cast<uint32_t>(paths_.size());
+  paths_.insert(paths_.end(), copies.begin(), copies.end());
+  return {};
+}
+
+unsigned Catalog::drives() const {
+  std::set<uint64_t> drives;
+  const size_t read = mirror_apart_ ? paths_.size() : paths_.size() - mirrored_files_;
+  for (size_t i = 0; i < read; ++i) drives.insert(device_of(paths_[i]));
+  return static_cast<unsigned>(std::clamp<size_t>(drives.size(), 1, 4));
 }
 
 uint32_t Catalog::find(ExpertKey key) const {

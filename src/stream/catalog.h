@@ -19,7 +19,10 @@ class Catalog {
  public:
   // Fails: kUsage (no layer, a layer twice), kCorrupt (a record size that no direct read can
   // serve).
-  static Result<Catalog> of(std::span<const VaultFile> layers);
+  // `mirror`: the same files again, elsewhere; or none. Then also kUsage for layers that it lacks
+  // or that are read as rows, kCorrupt for files that are not the same.
+  static Result<Catalog> of(std::span<const VaultFile> layers,
+                            std::span<const VaultFile> mirror = {});
 
   uint32_t records() const { return static_cast<uint32_t>(keys_.size()); }
   std::span<const RecordClass> classes() const { return classes_; }
@@ -35,6 +38,13 @@ class Catalog {
   uint32_t file(uint32_t record) const { return layer_file(record).file; }
   uint64_t offset(uint32_t record) const;
   uint64_t checksum(uint32_t record) const;
+  // The other copy of a file that file() names, and whether there is one.
+  bool has_mirror() const { return mirrored_files_ > 0; }
+  uint32_t mirror_of(uint32_t file) const { return file + mirrored_files_; }
+  // Half of the records, where the mirror is on another drive: both are read at once.
+  bool prefers_mirror(uint32_t record) const { return mirror_apart_ && record % 2 != 0; }
+  // Drives that the records lie on.
+  unsigned drives() const;
   // Otherwise what it is made of.
   const RecordLayout& layout(uint32_t record) const { return layer_file(record).info.record; }
   std::span<const RowSlice> slices(uint32_t record) const;
@@ -65,7 +75,11 @@ class Catalog {
   uint32_t first_file(uint32_t record) const;
   uint32_t number_of(const std::filesystem::path& path);
 
-  std::vector<std::filesystem::path> paths_;
+  Status add_mirror(std::span<const VaultFile> mirror);
+
+  std::vector<std::filesystem::path> paths_;  // those of the mirror last
+  uint32_t mirrored_files_ = 0;               // 0: no mirror
+  bool mirror_apart_ = false;
   std::vector<LayerFile> files_;
   std::vector<Layer> layer_of_;  // by LayerId
   std::vector<ExpertKey> keys_;  // by record number

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/checksum.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "stream/counter.h"
 
@@ -52,7 +53,7 @@ Loader::Counters Loader::counters() const {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   return {bets_started_.load(kRelaxed), reads_.load(kRelaxed),   bytes_read_.load(kRelaxed),
           retries_.load(kRelaxed),      read_ns_.load(kRelaxed), retiled_bytes_.load(kRelaxed),
-          retile_ns_.load(kRelaxed)};
+          retile_ns_.load(kRelaxed),    rescues_.load(kRelaxed)};
 }
 
 bool Loader::take(ReadRequest& request, Kind kind) {
@@ -89,7 +90,9 @@ bool Loader::start(const Job& job, bool urgent, ReadRequest& request) {
   load.record = catalog_.find(loading->key);
   load.failures = 0;
   load.urgent = urgent;
-  load.mismatched = false;
+  load.mismatches = 0;
+  load.from_mirror = catalog_.prefers_mirror(load.record);
+  load.rescued = false;
   load.began_ns = now_ns();
   request = ReadRequest{};
   request.slot = job.slot;
@@ -109,7 +112,8 @@ bool Loader::start(const Job& job, bool urgent, ReadRequest& request) {
 void Loader::aim(ReadRequest& request) const {
   const Load& load = loads_[request.slot];
   if (catalog_.is_stored(load.record)) {
-    request.file = catalog_.file(load.record);
+    const uint32_t file = catalog_.file(load.record);
+    request.file = load.from_mirror ? catalog_.mirror_of(file) : file;
     request.offset = catalog_.offset(load.record);
     request.into = ring_.bytes(request.slot);
     return;
@@ -172,6 +176,18 @@ bool Loader::arrived(ReadRequest& request) {
   return true;
 }
 
+// False when there is no other copy.
+bool Loader::turn_to_other_copy(Load& load, const std::string& reason) {
+  if (!catalog_.has_mirror()) return false;
+  const uint32_t file = catalog_.file(load.record);
+  const uint32_t failed = load.from_mirror ? catalog_.mirror_of(file) : file;
+  load.from_mirror = !load.from_mirror;
+  if (!std::exchange(load.rescued, true) && rescues_.fetch_add(1, std::memory_order_relaxed) == 0)
+    log::warn("{}: {}; the other copy is read instead (said once)",
+              catalog_.name(load.record, failed), reason);
+  return true;
+}
+
 // Starts the record, or its piece, over after a pause. A bet has one attempt: it is cheaper to
 // demand it later.
 bool Loader::retry(ReadRequest& request, const Error& error) {
@@ -180,8 +196,10 @@ bool Loader::retry(ReadRequest& request, const Error& error) {
   const int attempts = load.urgent ? attempts_ : 1;
   if (load.failures < attempts && !stopping_.load(std::memory_order_relaxed)) {
     add(retries_, 1);
+    const bool other = turn_to_other_copy(load, error.message);
     aim(request);
-    request.delay_ns = back_off_ns(load.failures);
+    // The other copy has had no time to fail.
+    if (!other || load.failures > 1) request.delay_ns = back_off_ns(load.failures);
     return true;
   }
   add(read_ns_, now_ns() - load.began_ns);
@@ -197,15 +215,22 @@ bool Loader::needs_check(uint32_t record) const {
   return (checked_[record / 64].load(std::memory_order_relaxed) >> (record % 64) & 1U) == 0;
 }
 
+void Loader::distrust() {
+  for (std::atomic<uint64_t>& bits : checked_) bits.store(0, std::memory_order_relaxed);
+}
+
 // A mismatch is read again once, from the disk: the page cache or the transfer may be at fault.
+// With a mirror the other copy comes first.
 bool Loader::check(ReadRequest& request) {
   Load& load = loads_[request.slot];
   if (needs_check(load.record)) {
     const uint64_t wanted = catalog_.checksum(load.record);
     const uint64_t found = xxh3_64(ring_.bytes(request.slot));
     if (found != wanted) {
-      if (!load.mismatched && !stopping_.load(std::memory_order_relaxed)) {
-        load.mismatched = true;
+      const int most = catalog_.has_mirror() ? 2 : 1;
+      if (load.mismatches < most && !stopping_.load(std::memory_order_relaxed)) {
+        ++load.mismatches;
+        turn_to_other_copy(load, "the checksum is wrong");
         load.began_ns = now_ns();
         add(retries_, 1);
         aim(request);

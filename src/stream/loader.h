@@ -37,6 +37,7 @@ class Loader final : public ReadClient {
     uint64_t read_ns = 0;
     uint64_t retiled_bytes = 0;
     uint64_t retile_ns = 0;
+    uint64_t rescues = 0;  // records that came from the other copy after a fault
   };
 
   // Every completion raises `signal`. Lifetime: all three outlive the loader.
@@ -63,6 +64,7 @@ class Loader final : public ReadClient {
   // Threads: the engine's.
   bool take(ReadRequest& request, Kind kind) override;
   bool finish(ReadRequest& request, const Result<size_t>& got) override;
+  void distrust() override;
 
  private:
   struct Job {
@@ -74,7 +76,9 @@ class Loader final : public ReadClient {
     uint32_t record = 0;
     int failures = 0;
     bool urgent = false;
-    bool mismatched = false;  // a checksum was wrong once
+    int mismatches = 0;  // wrong checksums
+    bool from_mirror = false;
+    bool rescued = false;  // the other copy is read because the first one failed
     uint64_t began_ns = 0;
     Error error{};
     // Of a record that is read in pieces: the one that is read now, and where it arrives.
@@ -90,6 +94,7 @@ class Loader final : public ReadClient {
   bool retry(ReadRequest& request, const Error& error);
   bool check(ReadRequest& request);
   bool needs_check(uint32_t record) const;
+  bool turn_to_other_copy(Load& load, const std::string& reason);
   bool complete(uint32_t slot, bool filled);
 
   const Catalog& catalog_;
@@ -117,6 +122,7 @@ class Loader final : public ReadClient {
   std::atomic<uint64_t> read_ns_{0};
   std::atomic<uint64_t> retiled_bytes_{0};
   std::atomic<uint64_t> retile_ns_{0};
+  std::atomic<uint64_t> rescues_{0};
 };
 
 }  // namespace smoe

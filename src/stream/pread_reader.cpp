@@ -35,22 +35,28 @@ void PreadReader::stop() {
 
 void PreadReader::work() {
   ReadRequest request;
+  uint32_t trusted = files_->reopened();
   for (;;) {
     const uint32_t seen = work_.seen();
     if (stopping_.load(std::memory_order_relaxed)) return;
     if (client_->take(request, ReadClient::Kind::kAny)) {
-      serve(request);
+      serve(request, trusted);
     } else {
       work_.wait(seen);
     }
   }
 }
 
-void PreadReader::serve(ReadRequest& request) {
+void PreadReader::serve(ReadRequest& request, uint32_t& trusted) {
   for (;;) {
     if (request.delay_ns > 0)
       std::this_thread::sleep_for(std::chrono::nanoseconds(request.delay_ns));
-    if (!client_->finish(request, files_->read(request))) return;
+    const Result<size_t> got = files_->read(request);
+    if (const uint32_t now = files_->reopened(); now != trusted) {
+      trusted = now;
+      client_->distrust();
+    }
+    if (!client_->finish(request, got)) return;
   }
 }
 

@@ -30,7 +30,8 @@ class PreadReader final : public Reader {
 
  private:
   void work();
-  void serve(ReadRequest& request);
+  // `trusted`: how often files were opened anew when the client last heard of it.
+  void serve(ReadRequest& request, uint32_t& trusted);
 
   std::unique_ptr<RecordFiles> files_;
   unsigned readers_;

@@ -45,6 +45,9 @@ class ReadClient {
   // True when `request` now holds another read that belongs to it and is to be done next: the rest
   // of a short read, or a retry.
   virtual bool finish(ReadRequest& request, const Result<size_t>& got) = 0;
+
+  // A file was opened anew: what was checked before may be something else now.
+  virtual void distrust() {}
 };
 
 // A read engine. It takes requests when it has room for them, so a demand overtakes every bet that
@@ -62,6 +65,10 @@ class Reader {
   // Takes nothing more; returns when the reads under way have ended, as the kernel writes into
   // their memory until then.
   virtual void stop() = 0;
+
+  // Pages of this part of the memory are about to be given back to the system, and no read of them
+  // is under way. Threads: the step's own.
+  virtual void forget(std::span<std::byte> /*memory*/) {}
 
   // Reports the reads that have ended by now. Threads: the step's own. Cost: no waiting.
   virtual void reap() {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -66,20 +67,21 @@ Ring::Ring(const Catalog& catalog, std::span<const uint32_t> slots, EvictionPoli
       arrival_bytes_(arrival_bytes),
       entries_(std::accumulate(slots.begin(), slots.end(), size_t{0})),
       slot_of_(catalog.records(), kNoSlot),
-      lists_(static_cast<uint32_t>(entries_.size()), 2 * static_cast<uint32_t>(slots.size())),
+      lists_(static_cast<uint32_t>(entries_.size()), kLists * static_cast<uint32_t>(slots.size())),
       eviction_(make_eviction(policy, shape_of(catalog, slots))) {
   words_ = std::make_unique<SlotWord[]>(entries_.size());
   uint32_t slot = 0;
   uint64_t offset = 0;
   for (uint32_t i = 0; i < slots.size(); ++i) {
     const uint64_t bytes = catalog.classes()[i].record_bytes;
-    classes_.push_back({bytes, slot, slots[i], offset, 0});
+    classes_.push_back({bytes, slot, slots[i], offset, 0, slots[i]});
     for (const uint32_t end = slot + slots[i]; slot < end; ++slot) {
       entries_[slot].size_class = i;
       lists_.append(free_list(i), slot);
     }
     offset += slots[i] * bytes;
   }
+  in_use_.store(static_cast<uint32_t>(entries_.size()), std::memory_order_relaxed);
 }
 
 std::span<std::byte> Ring::bytes(uint32_t slot) const {
@@ -121,6 +123,8 @@ Ring::Place Ring::reserve(uint32_t slot, uint32_t record) {
   leave(slot);
   entry.record = record;
   entry.in_flight = true;
+  if (!std::exchange(entry.touched, true))
+    touched_bytes_.fetch_add(bytes(slot).size(), std::memory_order_relaxed);
   slot_of_[record] = slot;
   ++in_flight_;
   return {slot, *reserved};
@@ -162,7 +166,7 @@ Ring::Place Ring::take_for_demand(uint32_t record) {
 Ring::Place Ring::take_for_bet(uint32_t record, uint64_t round) {
   const uint32_t size_class = catalog_.size_class(record);
   SizeClass& own = classes_[size_class];
-  const uint32_t most = std::min(own.slots / 2, own.slots - kMinSlots);
+  const uint32_t most = std::min(own.in_use / 2, own.in_use - kMinSlots);
   Place place;
   if (own.bets < most) {
     place = take_free(size_class, record);
@@ -181,10 +185,67 @@ Ring::Place Ring::take_for_bet(uint32_t record, uint64_t round) {
   return place;
 }
 
+Ring::Place Ring::take_to_warm(uint32_t record) {
+  const uint32_t size_class = catalog_.size_class(record);
+  const Place place = take_free(size_class, record);
+  if (place.slot == kNoSlot) return place;
+  Entry& entry = entries_[place.slot];
+  entry.bet = true;
+  entry.warm = true;
+  entry.round = 0;
+  entry.where = Where::kBet;
+  lists_.insert_after(lists_.end(bet_list(size_class)), place.slot);
+  ++classes_[size_class].bets;
+  return place;
+}
+
 Ring::Place Ring::take_held(uint32_t slot, uint32_t record) {
   const Place place = reserve(slot, record);
   SMOE_CHECK(place.slot != kNoSlot);
   return place;
+}
+
+// An offered slot or a bet whose read is neither queued nor under way.
+uint32_t Ring::resident_to_retire(uint32_t size_class) const {
+  const uint32_t end = lists_.end(bet_list(size_class));
+  for (uint32_t slot = lists_.first(bet_list(size_class)); slot != end; slot = lists_.next(slot))
+    if (!entries_[slot].in_flight) return slot;
+  return eviction_->victim(size_class);
+}
+
+uint32_t Ring::retire(uint32_t size_class) {
+  SizeClass& own = classes_[size_class];
+  if (own.in_use <= kMinSlots) return kNoSlot;
+  uint32_t slot = kNoSlot;
+  if (!lists_.empty(free_list(size_class))) {
+    slot = lists_.last(free_list(size_class));  // the first ones are the next to be used
+    lists_.remove(slot);
+  } else {
+    slot = resident_to_retire(size_class);
+    if (slot == kNoSlot) return kNoSlot;
+    SMOE_CHECK(words_[slot].apply(Event::kEvict, catalog_.key(entries_[slot].record)));
+    if (entries_[slot].bet) wasted_bytes_.fetch_add(bytes(slot).size(), std::memory_order_relaxed);
+    leave(slot);
+  }
+  Entry& entry = entries_[slot];
+  entry.where = Where::kRetired;
+  lists_.append(retired_list(size_class), slot);
+  if (std::exchange(entry.touched, false))
+    touched_bytes_.fetch_sub(bytes(slot).size(), std::memory_order_relaxed);
+  --own.in_use;
+  in_use_.fetch_sub(1, std::memory_order_relaxed);
+  return slot;
+}
+
+bool Ring::revive(uint32_t size_class) {
+  if (lists_.empty(retired_list(size_class))) return false;
+  const uint32_t slot = lists_.last(retired_list(size_class));
+  lists_.remove(slot);
+  entries_[slot].where = Where::kFree;
+  lists_.append(free_list(size_class), slot);
+  ++classes_[size_class].in_use;
+  in_use_.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 void Ring::end_flight(uint32_t slot) {
@@ -201,6 +262,7 @@ bool Ring::hold(uint32_t slot) {
   entry.where = Where::kHeld;
   if (!entry.bet) return false;
   entry.bet = false;
+  entry.warm = false;
   --classes_[entry.size_class].bets;
   return true;
 }
@@ -231,7 +293,8 @@ void Ring::drop_bets(uint64_t round, LayerId layer) {
     for (uint32_t slot = lists_.first(bet_list(i)); slot != end;) {
       const uint32_t next = lists_.next(slot);
       const Entry& entry = entries_[slot];
-      const bool stale = entry.round < round || catalog_.key(entry.record).layer == layer;
+      const bool stale =
+          !entry.warm && (entry.round < round || catalog_.key(entry.record).layer == layer);
       if (stale && entry.in_flight && withdraw_queued(slot)) release(slot);
       slot = next;
     }

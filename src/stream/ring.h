@@ -59,6 +59,13 @@ class Ring {
   // Bytes of bets that were read and whose slot went to another record before anybody used them.
   // Threads: any.
   uint64_t wasted_bytes() const { return wasted_bytes_.load(std::memory_order_relaxed); }
+  uint32_t slots_of(uint32_t size_class) const { return classes_[size_class].slots; }
+  // Slots that are not out of use, of one class and of all.
+  uint32_t slots_in_use(uint32_t size_class) const { return classes_[size_class].in_use; }
+  // Bytes of slots that were written to since they were last out of use. Threads: any.
+  uint64_t touched_bytes() const { return touched_bytes_.load(std::memory_order_relaxed); }
+  // Threads: any.
+  uint32_t slots_in_use() const { return in_use_.load(std::memory_order_relaxed); }
   // Whether visits should bring the router's numbers: there are records that will be given up, and
   // the policy chooses them by those.
   bool wants_router() const { return eviction_->wants_router() && !holds_all(); }
@@ -74,8 +81,18 @@ class Ring {
   // The same for a bet. Bets never own more than half of a class nor its last two slots; of earlier
   // bets only those of an older round give way.
   Place take_for_bet(uint32_t record, uint64_t round);
+  // A free slot, for a record that nobody has asked for yet. It counts as a bet, and the one that
+  // was placed last is the first to go.
+  Place take_to_warm(uint32_t record);
   // Takes over a slot that is held, READY and without lease, for a record that cannot wait.
   Place take_held(uint32_t slot, uint32_t record);
+
+  // Takes a slot out of use: a free one, else the oldest bet that is not being read, else the
+  // policy's victim. kNoSlot when there is none of them, or two slots are left. Its bytes mean
+  // nothing from then on.
+  uint32_t retire(uint32_t size_class);
+  // Brings one back. False when none is out of use.
+  bool revive(uint32_t size_class);
 
   // The read ended; the slot stays held.
   void end_flight(uint32_t slot);
@@ -92,12 +109,14 @@ class Ring {
   void drop_bets(uint64_t round, LayerId layer);
 
  private:
-  enum class Where : uint8_t { kFree, kBet, kOffered, kHeld };
+  enum class Where : uint8_t { kFree, kBet, kOffered, kHeld, kRetired };
   struct Entry {
     uint32_t record = 0;  // meaningful unless free
     Where where = Where::kFree;
-    bool bet = false;  // taken for a bet and not demanded since
+    bool bet = false;   // taken for a bet and not demanded since
+    bool warm = false;  // such a bet, and not for any layer's next visit: it does not grow stale
     bool in_flight = false;
+    bool touched = false;
     uint32_t size_class = 0;
     uint64_t round = 0;  // of bets
   };
@@ -106,19 +125,23 @@ class Ring {
     uint32_t first_slot = 0;
     uint32_t slots = 0;
     uint64_t memory_offset = 0;
-    uint32_t bets = 0;  // slots with Entry::bet
+    uint32_t bets = 0;    // slots with Entry::bet
+    uint32_t in_use = 0;  // slots that are not retired
   };
 
-  // The lists of a class: free slots, and bets from the oldest on.
-  static uint32_t free_list(uint32_t size_class) { return 2 * size_class; }
-  static uint32_t bet_list(uint32_t size_class) { return 2 * size_class + 1; }
+  // The lists of a class: free slots, bets from the oldest on, and slots that are out of use.
+  static constexpr uint32_t kLists = 3;
+  static uint32_t free_list(uint32_t size_class) { return kLists * size_class; }
+  static uint32_t bet_list(uint32_t size_class) { return kLists * size_class + 1; }
+  static uint32_t retired_list(uint32_t size_class) { return kLists * size_class + 2; }
   std::optional<Slot> reserve_word(uint32_t slot, ExpertKey key);
-  bool holds_all() const { return slots() >= slot_of_.size(); }
+  bool holds_all() const { return slots_in_use() >= slot_of_.size(); }
   bool withdraw_queued(uint32_t slot);
   Place reserve(uint32_t slot, uint32_t record);
   Place take_free(uint32_t size_class, uint32_t record);
   Place take_old_bet(uint32_t size_class, uint32_t record, uint64_t before_round);
   Place take_victim(uint32_t size_class, uint32_t record);
+  uint32_t resident_to_retire(uint32_t size_class) const;
   void leave(uint32_t slot);
 
   const Catalog& catalog_;
@@ -131,7 +154,10 @@ class Ring {
   IndexLists lists_;
   std::unique_ptr<Eviction> eviction_;
   uint32_t in_flight_ = 0;
-  std::atomic<uint64_t> wasted_bytes_{0};  // relaxed: read for statistics alone
+  // Relaxed: others look at them, and order nothing by them.
+  std::atomic<uint64_t> wasted_bytes_{0};
+  std::atomic<uint64_t> touched_bytes_{0};
+  std::atomic<uint32_t> in_use_{0};
 };
 
 }  // namespace smoe

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/aligned.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/units.h"
@@ -37,6 +38,7 @@ RingStreamer::RingStreamer(std::unique_ptr<Catalog> catalog, std::unique_ptr<Rin
       timeout_ns_(options.read_timeout_ns),
       lends_(catalog_->records()),
       reader_(std::move(reader)) {
+  for (uint32_t slot = 0; slot < ring_->slots(); ++slot) ring_bytes_ += ring_->bytes(slot).size();
   if (timeout_ns_ > 0 && !reader_->keeps_deadlines()) timer_.emplace(signal_);
   reader_->start(loader_, ring_->memory());
 }
@@ -49,6 +51,7 @@ RingStreamer::~RingStreamer() {
 // Residents first, so that no missing record takes the slot of one that comes later in `keys`.
 void RingStreamer::demand(std::span<const ExpertKey> keys, const RouterNumbers& router) {
   drain();
+  fit_ring();
   visit(keys, router);
   for (const ExpertKey key : keys) {
     const uint32_t record = catalog_->find(key);
@@ -168,6 +171,28 @@ void RingStreamer::bet(std::span<const ExpertKey> keys) {
   wake_reader();
 }
 
+void RingStreamer::warm(std::span<const ExpertKey> keys) {
+  drain();
+  for (const ExpertKey key : keys) {
+    const uint32_t record = catalog_->find(key);
+    if (ring_->slot_of(record) != kNoSlot) continue;
+    const Ring::Place place = ring_->take_to_warm(record);
+    if (place.slot == kNoSlot) continue;
+    if (!loader_.queue_bet(place)) {
+      take_back(place);
+      break;
+    }
+    ++queued_;
+  }
+  wake_reader();
+}
+
+bool RingStreamer::tend() {
+  drain();
+  wake_reader();
+  return ring_->in_flight() > 0;
+}
+
 Result<Lease> RingStreamer::next_ready(Pick pick) {
   SMOE_CHECK(demands_.outstanding() > 0);
   uint64_t wait_began = 0;
@@ -232,6 +257,7 @@ void RingStreamer::release(uint32_t slot) {
   const std::optional<Slot> left = ring_->word(slot).apply(Event::kUnpin, key);
   SMOE_CHECK(left);
   if (left->pins == 0) settle(slot);
+  if (!ring_fits_) fit_ring();
   drain();
 }
 
@@ -341,6 +367,39 @@ void RingStreamer::wake_reader() {
   if (queued_ > 0) reader_->wake(std::exchange(queued_, 0));
 }
 
+void RingStreamer::limit_ring(uint64_t bytes) {
+  ring_limit_.store(bytes, std::memory_order_relaxed);
+}
+
+void RingStreamer::fit_ring() {
+  const uint64_t limit = ring_limit_.load(std::memory_order_relaxed);
+  if (limit == fitted_to_ && ring_fits_) return;
+  fitted_to_ = limit;
+  ring_fits_ = true;
+  for (uint32_t i = 0; i < catalog_->classes().size(); ++i) fit_class(i, limit);
+}
+
+// Each class keeps the same share of its slots.
+void RingStreamer::fit_class(uint32_t size_class, uint64_t limit_bytes) {
+  const double share =
+      std::min(1.0, static_cast<double>(limit_bytes) / static_cast<double>(ring_bytes_));
+  const uint32_t slots = ring_->slots_of(size_class);
+  const auto wanted =
+      std::max<uint32_t>(2, static_cast<uint32_t>(share * static_cast<double>(slots)));
+  while (ring_->slots_in_use(size_class) > wanted) {
+    const uint32_t slot = ring_->retire(size_class);
+    if (slot == kNoSlot) {
+      ring_fits_ = false;
+      return;
+    }
+    reader_->forget(ring_->bytes(slot));
+    give_back_pages(ring_->bytes(slot));
+    add(slots_retired_, 1);
+  }
+  while (ring_->slots_in_use(size_class) < wanted && ring_->revive(size_class)) {
+  }
+}
+
 void RingStreamer::cancel() {
   cancelled_.store(true, std::memory_order_relaxed);
   signal_.raise();
@@ -385,6 +444,9 @@ StreamStats RingStreamer::stats() const {
   stats.disk_busy_ns = disk_busy_ns_.load(kRelaxed);
   stats.bet_bytes_used = bet_bytes_used_.load(kRelaxed);
   stats.bet_bytes_wasted = ring_->wasted_bytes();
+  stats.rescues = loads.rescues;
+  stats.ring_slots = ring_->slots_in_use();
+  stats.slots_retired = slots_retired_.load(kRelaxed);
   return stats;
 }
 

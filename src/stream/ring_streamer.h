@@ -42,12 +42,20 @@ class RingStreamer final : public Streamer {
   void demand(std::span<const ExpertKey> keys, const RouterNumbers& router) override;
   bool wants_router() const override { return observer_ != nullptr || ring_->wants_router(); }
   void bet(std::span<const ExpertKey> keys) override;
+  void warm(std::span<const ExpertKey> keys) override;
+  bool tend() override;
   Result<Lease> next_ready(Pick pick) override;
   size_t outstanding() const override { return demands_.outstanding(); }
   void abandon() override;
   void cancel() override;
   void clear_cancel() override;
+  void limit_ring(uint64_t bytes) override;
+  void fit_ring() override;
+  uint64_t touched_bytes() const override { return ring_->touched_bytes(); }
   bool resident(ExpertKey key) const override;
+  uint32_t lends(ExpertKey key) const override {
+    return lends_[catalog_->find(key)].load(std::memory_order_relaxed);
+  }
   StreamStats stats() const override;
   void look(FunctionRef<void(const RecordSight& sight)> see) const override;
   std::span<std::byte> memory() override { return ring_->memory(); }
@@ -70,6 +78,7 @@ class RingStreamer final : public Streamer {
   bool take_from_later(uint32_t record);
   void settle(uint32_t slot);
   void wake_reader();
+  void fit_class(uint32_t size_class, uint64_t limit_bytes);
   std::optional<Result<Lease>> try_lend(Pick pick);
   Lease lend(uint32_t record);
   void note_busy(const Loader::Completion& end);
@@ -88,8 +97,12 @@ class RingStreamer final : public Streamer {
   uint64_t waited_ns_ = 0;      // since the last visit of a layer
   uint64_t busy_until_ns_ = 0;  // the latest end of a read
   bool queue_was_full_ = false;
-  uint32_t queued_ = 0;    // reads queued since the readers were woken
-  uint64_t arrivals_ = 0;  // demanded records that became READY
+  uint32_t queued_ = 0;      // reads queued since the readers were woken
+  uint64_t arrivals_ = 0;    // demanded records that became READY
+  uint64_t ring_bytes_ = 0;  // of all slots
+  uint64_t fitted_to_ = UINT64_MAX;
+  bool ring_fits_ = true;  // false: slots that had to stay are still too many
+  std::atomic<uint64_t> ring_limit_{UINT64_MAX};  // relaxed: a wish
   const uint32_t readers_;
   const uint64_t timeout_ns_;
   std::atomic<bool> cancelled_{false};  // relaxed: signal_ orders it
@@ -101,6 +114,7 @@ class RingStreamer final : public Streamer {
   std::atomic<uint64_t> bets_used_{0};
   std::atomic<uint64_t> bet_bytes_used_{0};
   std::atomic<uint64_t> wait_ns_{0};
+  std::atomic<uint64_t> slots_retired_{0};
   std::atomic<uint64_t> disk_busy_ns_{0};
   std::vector<std::atomic<uint32_t>> lends_;  // by record; changed by the step's thread alone
 

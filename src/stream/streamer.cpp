@@ -39,8 +39,11 @@ Result<Choice> choose_reader(const Catalog& catalog, const StreamerOptions& opti
 }
 
 Result<std::unique_ptr<Streamer>> open_streamer(std::span<const VaultFile> layers,
-                                                const StreamerOptions& options) {
-  SMOE_TRY(Catalog catalog, Catalog::of(layers));
+                                                const StreamerOptions& wishes) {
+  SMOE_TRY(Catalog catalog, Catalog::of(layers, wishes.mirror));
+  StreamerOptions options = wishes;
+  // Each drive has its own queue to keep filled.
+  if (catalog.largest_read_bytes() == 0) options.readers *= catalog.drives();
   SMOE_TRY(Choice choice, choose_reader(catalog, options));
   SMOE_TRY(std::unique_ptr<Streamer> streamer,
            RingStreamer::make(std::move(catalog), options, std::move(choice.reader)));

@@ -51,6 +51,9 @@ struct StreamerOptions {
   // next_ready() fails when it has waited so long without a demanded record arriving; 0: no
   // deadline.
   uint64_t read_timeout_ns = 0;
+  // The same layers elsewhere: read when a file fails or a checksum is wrong, and where they lie on
+  // another drive, half of all reads go there.
+  std::vector<VaultFile> mirror;
   bool direct = true;                 // O_DIRECT where the file system has it
   VisitObserver* observer = nullptr;  // outlives the streamer
 };
@@ -85,6 +88,9 @@ struct StreamStats {
   // are in neither.
   uint64_t bet_bytes_used = 0;
   uint64_t bet_bytes_wasted = 0;
+  uint64_t ring_slots = 0;  // in use now
+  uint64_t rescues = 0;     // records that came from a mirror after a fault, or the other way round
+  uint64_t slots_retired = 0;  // how often one was given back to the system
 
   // Disk time that cost nothing because the step computed meanwhile; as much of the computing was
   // hidden behind the disk.
@@ -135,6 +141,13 @@ class Streamer {
   // while bets are found to make the step wait longer than it would without.
   virtual void bet(std::span<const ExpertKey> keys) = 0;
 
+  // Fills free slots with records that are likely wanted some time, the likeliest first, while the
+  // disk has nothing else to do. Changes no result.
+  virtual void warm(std::span<const ExpertKey> keys) = 0;
+  // Looks after reads while no step runs, as an engine without threads needs; false when there is
+  // none. Threads: as fit_ring().
+  virtual bool tend() = 0;
+
   // Waits for a demanded record and pins it. Each demanded record is lent exactly once.
   // Progress: with Pick::kAny whenever the caller holds no lease, and kFirst otherwise, every
   // demand is served however small the ring (two slots). Fails: kIo, kCorrupt (naming file, layer
@@ -151,7 +164,19 @@ class Streamer {
   virtual void cancel() = 0;
   virtual void clear_cancel() = 0;
 
+  // Says how many bytes of the ring may be in use: the rest goes back to the system, slot by slot,
+  // at once where a slot is not needed now, or as soon as it is not. Two slots of each size stay. A
+  // larger number brings slots back, empty. Changes no result. Threads: any.
+  virtual void limit_ring(uint64_t bytes) = 0;
+  // Does so now, while no step runs. Threads: the step's own, or another that the caller keeps from
+  // running at the same time as a step.
+  virtual void fit_ring() = 0;
+  // Bytes of the ring that are backed by memory. Threads: any.
+  virtual uint64_t touched_bytes() const = 0;
+
   virtual bool resident(ExpertKey key) const = 0;
+  // How often a record was lent, modulo 2^32. Threads: any.
+  virtual uint32_t lends(ExpertKey key) const = 0;
   virtual StreamStats stats() const = 0;
   // Calls `see` for each slot that is kept for a record. Slots change meanwhile: each is seen as it
   // was at some moment of the call. Threads: any.  Cost: one load a slot.

@@ -74,6 +74,7 @@ class RegisteredMemory {
     works_ =
         pieces > 0 && io_uring_register_buffers_sparse(queues, static_cast<unsigned>(pieces)) == 0;
     registered_.assign(works_ ? pieces : 0, false);
+    holed_.assign(registered_.size(), false);
     if (works_) register_piece(0);  // so that description() can say whether it works
   }
 
@@ -84,13 +85,31 @@ class RegisteredMemory {
     const auto begin = static_cast<size_t>(into.data() - memory_.data());
     const size_t piece = begin / kPieceBytes;
     if ((begin + into.size() - 1) / kPieceBytes != piece) return -1;
-    if (!registered_[piece] && works()) register_piece(piece);
+    if (!registered_[piece] && !holed_[piece] && works()) register_piece(piece);
     return registered_[piece] ? static_cast<int>(piece) : -1;
   }
 
   void close() {
     if (!registered_.empty()) io_uring_unregister_buffers(queues_);
     registered_.clear();
+  }
+
+  // The kernel holds on to the pages that it has registered: a read would go to them, and not to
+  // those that have taken their place. A piece with a hole stays unregistered, as registering it
+  // would fill the hole.
+  void forget(std::span<const std::byte> part) {
+    if (part.empty()) return;
+    const auto begin = static_cast<size_t>(part.data() - memory_.data());
+    const size_t last = (begin + part.size() - 1) / kPieceBytes;
+    for (size_t piece = begin / kPieceBytes; piece <= last && piece < registered_.size(); ++piece) {
+      holed_[piece] = true;
+      if (!registered_[piece]) continue;
+      const iovec nothing{nullptr, 0};
+      const __u64 tag = 0;
+      io_uring_register_buffers_update_tag(queues_, static_cast<unsigned>(piece), &nothing, &tag,
+                                           1);
+      registered_[piece] = false;
+    }
   }
 
   // Threads: any.
@@ -113,6 +132,7 @@ class RegisteredMemory {
   io_uring* queues_ = nullptr;
   std::span<std::byte> memory_;
   std::vector<bool> registered_;
+  std::vector<bool> holed_;         // had pages that were given back
   std::atomic<bool> works_{false};  // orders nothing
 };
 
@@ -142,6 +162,7 @@ class UringReader final : public Reader {
     memory_.open(queues_.get(), memory);
   }
   void wake(uint32_t /*requests*/) override { fill(); }
+  void forget(std::span<std::byte> memory) override { memory_.forget(memory); }
   void stop() override;
   void reap() override;
   void wait(const Signal& ended, uint32_t seen, uint64_t deadline_ns) override;
@@ -163,6 +184,7 @@ class UringReader final : public Reader {
   void submit_read(io_uring_sqe* entry, Operation& operation);
   void take_completions();
   void end(uint32_t index);
+  void find_again(uint32_t file);
   Result<size_t> result_of(const Operation& operation);
   void arm_rouser();
   void sleep(__kernel_timespec* limit);
@@ -311,12 +333,22 @@ void UringReader::end(uint32_t index) {
   const bool refused_direct =
       !slept && !detour_ && operation.result == -EINVAL && files_->direct(request.file);
   if (refused_direct) files_->give_up_direct(request.file);
+  if (!slept && !detour_ && operation.result < 0 && drive_is_lost(-operation.result))
+    find_again(request.file);
   if (slept || refused_direct || client_->finish(request, result_of(operation))) {
     ++(request.bet ? bets_ : demands_);
     submit(index);
   } else {
     free_.push_back(index);
   }
+}
+
+// The client's retry then reads from the file that is there now.
+void UringReader::find_again(uint32_t file) {
+  if (!files_->reopen(file)) return;
+  const int descriptor = files_->descriptor(file);
+  io_uring_register_files_update(queues_.get(), file, &descriptor, 1);
+  client_->distrust();
 }
 
 Result<size_t> UringReader::result_of(const Operation& operation) {

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/aligned.h"
+#include "base/checksum.h"
 #include "base/log.h"
 #include "base/units.h"
 
@@ -64,6 +65,21 @@ class DirectProbe {
 
 }  // namespace
 
+bool drive_is_lost(int system_error) {
+  switch (system_error) {
+    case EIO:
+    case ENXIO:
+    case ENODEV:
+    case EBADF:
+    case ENOTCONN:
+    case ESHUTDOWN:
+    case ESTALE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Error read_error(int system_error) {
   return {Code::kIo, std::string("cannot read: ") + strerror(system_error)};
 }
@@ -74,15 +90,16 @@ Result<std::unique_ptr<VaultFiles>> VaultFiles::open(std::span<const std::filesy
   DirectProbe probe;
   for (const std::filesystem::path& path : paths) {
     SMOE_TRY(File buffered, File::open(path));
+    const std::optional<Signature> signature = signature_of(buffered);
     if (direct) {
       Result<File> opened = File::open_direct(path);
       if (!opened && opened.error().code != Code::kUnsupported) return std::move(opened).error();
       if (opened && probe.works(*opened, buffered)) {
-        files->files_.push_back(std::make_unique<OpenFile>(std::move(*opened), true));
+        files->files_.push_back(std::make_unique<OpenFile>(std::move(*opened), true, signature));
         continue;
       }
     }
-    files->files_.push_back(std::make_unique<OpenFile>(std::move(buffered), false));
+    files->files_.push_back(std::make_unique<OpenFile>(std::move(buffered), false, signature));
   }
   return files;
 }
@@ -96,8 +113,41 @@ Result<size_t> VaultFiles::read(const ReadRequest& request) {
     give_up_direct(request.file);
     got = pread_once(from, request.offset, request.into);
   }
+  if (got < 0) {
+    const int error = errno;
+    if (!drive_is_lost(error) || !reopen(request.file)) return read_error(error);
+    got = pread_once(from, request.offset, request.into);
+  }
   if (got < 0) return read_error(errno);
   return static_cast<size_t>(got);
+}
+
+std::optional<VaultFiles::Signature> VaultFiles::signature_of(const File& file) {
+  auto memory = AlignedBuffer::allocate(kPageBytes);
+  const auto bytes = file.size();
+  if (!memory || !bytes || *bytes == 0) return {};
+  const auto page = memory->bytes().first(std::min<uint64_t>(*bytes, kPageBytes));
+  // A direct read asks for whole blocks, and gets fewer bytes at the end of a file.
+  size_t done = 0;
+  while (done < page.size()) {
+    const auto got = file.read_some(done, memory->bytes().subspan(done));
+    if (!got || *got == 0) return {};
+    done += *got;
+  }
+  return Signature{*bytes, xxh3_64(page)};
+}
+
+bool VaultFiles::reopen(uint32_t file) {
+  OpenFile& lost = *files_[file];
+  if (!lost.signature) return false;
+  const std::filesystem::path& path = lost.file.path();
+  const Result<File> again = direct(file) ? File::open_direct(path) : File::open(path);
+  if (!again || signature_of(*again) != lost.signature) return false;
+  // The number stays, so readers in other threads go on without noticing.
+  if (::dup3(again->descriptor(), lost.file.descriptor(), O_CLOEXEC) < 0) return false;
+  if (reopened_.fetch_add(1, std::memory_order_relaxed) == 0)
+    log::warn("{}: the drive was gone, the file is opened again", path.string());
+  return true;
 }
 
 void VaultFiles::forget(const ReadRequest& request) const {

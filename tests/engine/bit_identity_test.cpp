@@ -82,6 +82,25 @@ TEST_P(BitIdentity, HoldsForEveryReadEngineAndEvictionPolicy) {
   }
 }
 
+TEST_P(BitIdentity, HoldsForARingThatIsWarmWithWhatAnEarlierRunWanted) {
+  const std::vector<uint32_t> expected = bits({});
+  const TempDir copy;
+  copy_model(folder_, copy / "model");
+  for (const uint32_t slots : {2U, GetParam().records / 2, GetParam().records}) {
+    for (const IoEngine io : {IoEngine::kAuto, IoEngine::kPread}) {
+      EngineSettings settings;
+      settings.options.ring_slots = slots;
+      settings.options.io = io;
+      settings.options.bets = true;
+      settings.options.warm = true;
+      settings.options.remember_claims = true;
+      OpenModel model(copy / "model", settings);
+      ASSERT_EQ(bits_of(all_logits(model.engine(), prompt_)), expected) << "ring " << slots;
+    }
+  }
+  EXPECT_TRUE(std::filesystem::exists(claims_path(copy / "model")));
+}
+
 TEST_P(BitIdentity, HoldsForDecodingAndForARewoundSession) {
   OpenModel model(folder_, {});
   const std::vector<uint32_t> expected = bits_of(all_logits(model.engine(), prompt_));

@@ -158,6 +158,37 @@ TEST_F(EngineFault, AFlippedBitInARecordFailsTheRequestAndNothingElse) {
   EXPECT_TRUE(session.append(prompt_, quiet));
 }
 
+// D3, D7: with a second copy a damaged vault and a damaged scout cost nothing but time.
+TEST_F(EngineFault, AMirrorGivesTheSameBitsAfterFaultsInEveryRecordAndInTheScout) {
+  const fs::path intact = shattered(golden_dir("qwen3_moe"));
+  OpenModel plain(intact, {});
+  const auto expected = all_logits(plain.engine(), prompt_);
+  for (const uint32_t layer : {0U, 1U, 2U}) {
+    auto file = VaultFile::open(vault(layer));
+    ASSERT_TRUE(file);
+    for (uint32_t expert = 0; expert < file->info().experts; ++expert)
+      flip_bit(vault(layer), file->info().offset_of(expert) + 1000);
+  }
+  const auto scout = ScoutFile::open(folder_ / "scout.safetensors");
+  ASSERT_TRUE(scout);
+  flip_bit(folder_ / "scout.safetensors", scout->info().tensors[3].offset + 5);
+  for (const IoEngine io : {IoEngine::kAuto, IoEngine::kPread, IoEngine::kBuffered}) {
+    EngineSettings settings;
+    settings.options.io = io;
+    settings.options.ring_slots = 8;
+    settings.options.mirror = intact;
+    OpenModel model(folder_, settings);
+    EXPECT_EQ(all_logits(model.engine(), prompt_), expected);
+    EXPECT_GT(model.engine().stream_stats().rescues, 0U);
+  }
+}
+
+TEST_F(EngineFault, AMirrorOfAnotherModelIsRefused) {
+  EngineOptions options;
+  options.mirror = shattered(golden_dir("qwen2_moe"));
+  EXPECT_TRUE(names(open_error(options), {"--mirror", "is not a copy of"}));
+}
+
 TEST_F(EngineFault, AFlippedBitInTheScoutFailsTheRequestNamingTheTensor) {
   const auto scout = ScoutFile::open(folder_ / "scout.safetensors");
   ASSERT_TRUE(scout);

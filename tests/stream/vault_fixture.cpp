@@ -132,7 +132,7 @@ bool TestVault::holds(const Lease& lease) const {
 
 std::unique_ptr<RingStreamer> scripted(const TestVault& vault, const StreamerOptions& options,
                                        Script script) {
-  auto catalog = Catalog::of(vault.files());
+  auto catalog = Catalog::of(vault.files(), options.mirror);
   SMOE_CHECK(catalog);
   auto reader = scripted_reader(*catalog, options, std::move(script));
   auto streamer = RingStreamer::make(std::move(*catalog), options, std::move(reader));
