@@ -140,6 +140,26 @@ constexpr std::array kQualityExamples{
             "what the smaller weights cost"},
 };
 
+constexpr std::array kDoctorArguments{
+    Argument{"PATH", "a model, or a folder on the disk to examine (default: this one)", set_model,
+             false},
+};
+constexpr std::array kDoctorExamples{
+    Example{"smoe doctor models/qwen3", "the disk under a model, and the machine"},
+    Example{"smoe doctor /mnt/ssd --json", "another disk, for a script"},
+};
+
+constexpr std::array kPlanArguments{
+    Argument{"MODEL|CHECKPOINT",
+             "a folder that smoe shatter wrote, a GGUF file, or what smoe shatter would read",
+             set_model},
+};
+constexpr std::array kPlanExamples{
+    Example{"smoe plan Qwen3-30B-A3B --memory 8G --quant balanced",
+            "how fast it would be here, before it is shattered"},
+    Example{"smoe plan models/qwen3 --json", "in all memory that is free, for a script"},
+};
+
 constexpr std::array<Command, kCommands> kTable{
     Command{CommandId::kShatter, "shatter", "Turn a checkpoint into a model folder, once",
             "Splits a checkpoint into the scout, which stays in memory, and the vault, whose "
@@ -210,6 +230,18 @@ constexpr std::array<Command, kCommands> kTable{
             "Shows the memory of each GPU, and what it lacks where it cannot be used.",
             {},
             kDevicesExamples},
+    Command{
+        CommandId::kDoctor, "doctor", "Examine the machine, and say what would make it faster",
+        "Reads for a few seconds from the disk under PATH and from memory, and looks at limits, "
+        "pages, swap and file system: each with a verdict, and a remedy where there is one. "
+        "Never writes. Ends with 1 when something is bad.",
+        kDoctorArguments, kDoctorExamples},
+    Command{
+        CommandId::kPlan, "plan", "Predict the memory and speed of a model on this machine",
+        "Measures disk and arithmetic for at most ten seconds, with weights that are all zero: a "
+        "checkpoint need not be shattered for it. Remembers the prediction in the state "
+        "folder, where smoe run writes what came of it; the next prediction knows both.",
+        kPlanArguments, kPlanExamples},
 };
 
 }  // namespace

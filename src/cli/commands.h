@@ -34,6 +34,8 @@ Outcome oracle_command(Context& context);
 Outcome serve_command(Context& context);
 Outcome quality_command(Context& context);
 Outcome devices_command(Context& context);
+Outcome doctor_command(Context& context);
+Outcome plan_command(Context& context);
 
 // --threads, else the processors that this process may use.
 unsigned threads_of(const Settings& settings);

@@ -12,8 +12,9 @@ using enum CommandId;
 constexpr CommandSet kGenerating = set_of(kRun) | set_of(kChat);
 constexpr CommandSet kEngineUsers = kGenerating | set_of(kEval) | set_of(kLogits) | set_of(kBench) |
                                     set_of(kTrace) | set_of(kServe) | set_of(kQuality);
-constexpr CommandSet kPlanning = kEngineUsers | set_of(kInspect);
-constexpr CommandSet kWorking = kEngineUsers | set_of(kShatter) | set_of(kVerify);
+constexpr CommandSet kPlanning = kEngineUsers | set_of(kInspect) | set_of(kPlan);
+constexpr CommandSet kWorking =
+    kEngineUsers | set_of(kShatter) | set_of(kVerify) | set_of(kDoctor) | set_of(kPlan);
 
 constexpr uint64_t kMaxTokens = std::numeric_limits<int32_t>::max();
 constexpr uint64_t kMaxThreads = 1024;
@@ -29,7 +30,7 @@ constexpr std::array<std::string_view, 5> kLevelWords{"debug", "info", "warn", "
 
 constexpr std::array kFlags{
     Flag{.name = "quant",
-         .commands = set_of(kShatter),
+         .commands = set_of(kShatter) | set_of(kPlan),
          .field = ChoiceField{kQuantWords,
                               [](Settings& settings, size_t index) {
                                 settings.quant = static_cast<Quant>(index);
@@ -42,7 +43,7 @@ constexpr std::array kFlags{
     Flag{
         .name = "experts",
         .value = "FORMAT",
-        .commands = set_of(kShatter),
+        .commands = set_of(kShatter) | set_of(kPlan),
         .field = TextField{&Settings::experts_format},
         .help =
             "format of the experts' matrices, e.g. q8_0 or q4_k; blocks of a GGUF stay as they are",
@@ -50,7 +51,7 @@ constexpr std::array kFlags{
         .reach = Reach::kCommandLine},
     Flag{.name = "scout",
          .value = "FORMAT",
-         .commands = set_of(kShatter),
+         .commands = set_of(kShatter) | set_of(kPlan),
          .field = TextField{&Settings::scout_format},
          .help = "format of the dense matrices",
          .fallback = "what --quant says",
@@ -166,7 +167,7 @@ constexpr std::array kFlags{
 
     Flag{.name = "prompt-tokens",
          .value = "N",
-         .commands = set_of(kBench),
+         .commands = set_of(kBench) | set_of(kPlan),
          .field = DefaultedCountField{&Settings::prompt_tokens, 0, kMaxTokens},
          .help = "length of the prompt that is timed; 0 for none",
          .fallback = "512",
@@ -422,6 +423,29 @@ constexpr std::array kFlags{
          .field = ToggleField{&Settings::bets},
          .help = "read experts ahead that may be needed; changes speed, never the result",
          .fallback = "off"},
+    Flag{.name = "elastic",
+         .value = "on|off",
+         .group = Group::kEngine,
+         .commands = kEngineUsers,
+         .field = ToggleField{&Settings::elastic},
+         .help = "give memory of the ring back while other programs need it; changes speed, never "
+                 "the result",
+         .fallback = "on"},
+    Flag{.name = "mirror",
+         .value = "DIR",
+         .group = Group::kEngine,
+         .commands = kEngineUsers,
+         .field = TextField{&Settings::mirror},
+         .help = "a copy of the model folder: read where the first one fails, and on another drive "
+                 "together with it"},
+    Flag{.name = "claims",
+         .value = "on|off",
+         .group = Group::kEngine,
+         .commands = kEngineUsers,
+         .field = ToggleField{&Settings::claims},
+         .help = "remember in the model's folder which experts were wanted most, to read them "
+                 "first next time; changes speed, never the result",
+         .fallback = "off"},
     Flag{.name = "io",
          .group = Group::kEngine,
          .commands = kEngineUsers,
@@ -458,7 +482,7 @@ constexpr std::array kFlags{
          .fallback = "auto: cpu"},
     Flag{.name = "kernels",
          .group = Group::kEngine,
-         .commands = kEngineUsers,
+         .commands = kEngineUsers | set_of(kPlan),
          .field =
              ChoiceField{kKernelWords,
                          [](Settings& settings,

@@ -15,7 +15,7 @@
 namespace smoe::cli {
 
 // A set of commands, one bit each.
-using CommandSet = uint16_t;
+using CommandSet = uint32_t;
 constexpr CommandSet set_of(CommandId command) {
   return static_cast<CommandSet>(1U << static_cast<unsigned>(command));
 }

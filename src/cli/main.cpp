@@ -32,7 +32,8 @@ constexpr std::array kEntries{
     Entry{CommandId::kTemplate, template_command}, Entry{CommandId::kBench, bench_command},
     Entry{CommandId::kTrace, trace_command},       Entry{CommandId::kOracle, oracle_command},
     Entry{CommandId::kServe, serve_command},       Entry{CommandId::kQuality, quality_command},
-    Entry{CommandId::kDevices, devices_command},
+    Entry{CommandId::kDevices, devices_command},   Entry{CommandId::kDoctor, doctor_command},
+    Entry{CommandId::kPlan, plan_command},
 };
 
 Status set_up_log(const Settings& settings) {

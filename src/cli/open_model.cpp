@@ -49,6 +49,10 @@ Result<OpenModel> open_model(const Context& context, const OpenWishes& wishes) {
   options.read_timeout_ns = settings.read_timeout_s.value_or(0) * 1'000'000'000;
   options.eviction = settings.eviction;
   options.bets = settings.bets;
+  options.elastic = settings.elastic;
+  options.warm = true;
+  options.remember_claims = settings.claims;
+  options.mirror = settings.mirror.value_or("");
   options.verify = settings.verify;
 
   OpenModel model;

@@ -1,6 +1,7 @@
 // smoe run: one prompt, one answer.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "cli/answer_grammar.h"
 #include "cli/answer_output.h"
 #include "cli/commands.h"
+#include "cli/forecast_log.h"
 #include "cli/generation_defaults.h"
 #include "cli/input.h"
 #include "cli/open_model.h"
@@ -121,6 +123,26 @@ void say_how_it_ended(const Context& context, const Engine& engine, const Genera
         engine.context(), engine.spec().context));
 }
 
+// For smoe plan, where it has predicted this run. A run that wrote little says nothing.
+void remember_speed(const Settings& settings, const OpenModel& model,
+                    const Generation& generation) {
+  constexpr size_t kFewTokens = 16;
+  if (generation.tokens.size() < kFewTokens) return;
+  const Engine& engine = *model.engine;
+  const ForecastKey key{engine.fingerprint(), engine.plan().ring_slots(), model.pool->threads()};
+  ForecastLog log(settings.state_folder);
+  if (log.find(key) == nullptr) return;
+  const StreamStats stream = engine.stream_stats();
+  const auto decoded = static_cast<double>(generation.tokens.size() - 1);
+  log.measure(key, {generation.prompt_tokens, generation.tokens.size(),
+                    decoded / (static_cast<double>(generation.decode_ns) * 1e-9),
+                    static_cast<double>(generation.first_token_ns) * 1e-9,
+                    static_cast<double>(stream.hits) /
+                        static_cast<double>(std::max<uint64_t>(1, stream.demands))});
+  if (Status saved = log.save(); !saved)
+    log::debug("the speed is not remembered: {}", saved.error().message);
+}
+
 }  // namespace
 
 Outcome run_command(Context& context) {
@@ -141,6 +163,7 @@ Outcome run_command(Context& context) {
       write_text(context, engine, tokenizer, *prompt, options, output, std::move(filter));
   SMOE_DO(output.end());
   if (!generation) return std::move(generation).error();
+  remember_speed(settings, model, *generation);
   if (settings.json)
     SMOE_DO(context.terminal.print(run_json(engine, *generation, output, options.sampler.seed)));
   say_how_it_ended(context, engine, *generation);

@@ -58,6 +58,14 @@ std::string limit_line(const SpeedReport& report) {
                      100 * share(std::min(report.stall_ns, report.step_ns), report.step_ns));
 }
 
+std::string ring_text(const StreamStats& stream, const MemoryPlan& plan) {
+  std::string text = fmt::format("{} slots for {} records", plan.ring_slots(), plan.records);
+  if (stream.slots_retired > 0)
+    text += fmt::format("; {} given back for others, {} in use now", stream.slots_retired,
+                        stream.ring_slots);
+  return text;
+}
+
 uint64_t tokens_of(const Generation& generation) {
   return generation.prompt_tokens + generation.tokens.size();
 }
@@ -106,8 +114,7 @@ std::string run_table(const Engine& engine, const Generation& generation) {
       {"bets", fmt::format("{}", stream.bets),
        fmt::format("{} of them used; {} read in vain", stream.bets_used,
                    format_bytes(stream.bet_bytes_wasted))},
-      {"ring", format_bytes(plan.ring_bytes),
-       fmt::format("{} slots for {} records", plan.ring_slots(), plan.records)},
+      {"ring", format_bytes(plan.ring_bytes), ring_text(stream, plan)},
       {"scout", format_bytes(plan.scout_bytes), ""},
       {"KV cache", format_bytes(plan.kv_bytes), fmt::format("{} positions", plan.context)},
       {"scratch", format_bytes(plan.scratch_bytes),
@@ -148,6 +155,7 @@ std::string run_json(const Engine& engine, const Generation& generation, const A
   json.member("bet_bytes_wasted", stream.bet_bytes_wasted);
   json.member("disk_busy_ms", milliseconds(stream.disk_busy_ns));
   json.member("overlap_ms", milliseconds(stream.overlap_ns()));
+  json.member("rescues", stream.rescues);
   json.member("retries", stream.retries).member("retiled_bytes", stream.retiled_bytes);
   json.member("retile_ms", milliseconds(stream.retile_ns));
   json.member("stall_ms", milliseconds(stream.wait_ns)).end_object();
@@ -155,6 +163,8 @@ std::string run_json(const Engine& engine, const Generation& generation, const A
   json.member("planned_bytes", plan.total_bytes()).member("budget_bytes", plan.budget_bytes);
   json.member("peak_bytes", peak_resident_bytes());
   json.member("ring_slots", plan.ring_slots()).member("context", plan.context);
+  json.member("ring_slots_in_use", stream.ring_slots);
+  json.member("ring_slots_given_back", stream.slots_retired);
   json.member("prompt_chunk", plan.prompt_chunk).end_object();
   json.end_object();
   return json.take() + "\n";

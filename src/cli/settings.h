@@ -30,9 +30,11 @@ enum class CommandId : uint8_t {
   kOracle,
   kServe,
   kQuality,
-  kDevices
+  kDevices,
+  kDoctor,
+  kPlan
 };
-inline constexpr size_t kCommands = 15;
+inline constexpr size_t kCommands = 17;
 
 // What the field of an answer is called that has the model's thinking.
 enum class ReasoningField : uint8_t { kReasoningContent, kReasoning };
@@ -66,7 +68,7 @@ struct Settings {
   std::optional<std::string> system;          // run, chat
   std::optional<bool> think;                  // run, chat: enable_thinking of the template
   bool history = true;                        // chat
-  uint64_t prompt_tokens = 512;               // bench
+  uint64_t prompt_tokens = 512;               // bench, plan
   uint64_t gen_tokens = 128;                  // bench
   std::vector<std::string> depths;            // bench
   uint64_t repeat = 3;                        // bench
@@ -111,6 +113,9 @@ struct Settings {
   std::optional<uint64_t> prompt_chunk;
   Verify verify = Verify::kFirst;
   bool bets = false;
+  bool elastic = true;
+  bool claims = false;
+  std::optional<std::string> mirror;
   IoEngine io = IoEngine::kAuto;
   std::optional<uint64_t> read_timeout_s;
   EvictionPolicy eviction = EvictionPolicy::kFitted;

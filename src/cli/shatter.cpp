@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/storage_choice.h"
 #include "formats/companion.h"
 #include "text/compact_file.h"
 #include "text/tokenizer.h"
@@ -42,14 +43,6 @@ std::string text_report(const Settings& settings, const ShatterReport& report) {
   return text + "\n";
 }
 
-Result<std::optional<Format>> format_of(const std::optional<std::string>& name,
-                                        std::string_view flag) {
-  if (!name) return std::optional<Format>();
-  auto format = storable_format(*name);
-  if (!format) return std::move(format).error().in(std::string(flag));
-  return std::optional<Format>(*format);
-}
-
 // What this build cannot read of a tokenizer is told before the weights are written, not at the
 // first prompt: another tokenizer in its place would be a worse model without any error.
 Status check_tokenizer(const std::filesystem::path& checkpoint) {
@@ -78,10 +71,7 @@ Outcome shatter_command(Context& context) {
   const Settings& settings = context.settings;
   SMOE_DO(check_tokenizer(settings.checkpoint));
   ProgressBar bar(context.terminal);
-  ShatterOptions options;
-  options.quant = settings.quant;
-  SMOE_TRY(options.experts, format_of(settings.experts_format, "--experts"));
-  SMOE_TRY(options.scout, format_of(settings.scout_format, "--scout"));
+  SMOE_TRY(ShatterOptions options, storage_options(settings));
   options.threads = threads_of(settings);
   options.cancelled = &context.signals.cancelled();
   options.progress = [&bar](const ShatterProgress& progress) {
