@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstdlib>
+#include <fstream>
 
+#include "base/rng.h"
 #include "support/model_fixture.h"
 
 namespace smoe::test {
@@ -27,6 +30,21 @@ std::vector<uint32_t> bits_of(const std::vector<std::vector<float>>& logits) {
   for (const auto& row : logits)
     for (const float value : row) bits.push_back(std::bit_cast<uint32_t>(value));
   return bits;
+}
+
+// Turns a bit of each record; the header stays as it is.
+void damage_every_record(const std::filesystem::path& path) {
+  const auto vault = VaultFile::open(path);
+  ASSERT_TRUE(vault);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  for (uint32_t expert = 0; expert < vault->info().experts; ++expert) {
+    const auto at = static_cast<std::streamoff>(vault->info().offset_of(expert) + 500);
+    file.seekg(at);
+    const int byte = file.get();
+    file.seekp(at);
+    file.put(static_cast<char>(byte ^ 8));
+  }
+  ASSERT_TRUE(file.good());
 }
 
 class BitIdentity : public testing::TestWithParam<Model> {
@@ -99,6 +117,49 @@ TEST_P(BitIdentity, HoldsForARingThatIsWarmWithWhatAnEarlierRunWanted) {
     }
   }
   EXPECT_TRUE(std::filesystem::exists(claims_path(copy / "model")));
+}
+
+// Everything that may change when a byte arrives, together: token by token, so that the ring
+// shrinks and grows between steps. All combinations with SMOE_TEST_LONG, else each value with some
+// others.
+TEST(BitIdentityOfStreaming, HoldsForEnginesPoliciesBetsWarmRingsShrinkingRingsAndMirrors) {
+  const auto prompt = Reference(golden_dir("qwen3_moe") / "golden.safetensors").tokens("input_ids");
+  const auto intact = shattered(golden_dir("qwen3_moe"));
+  const TempDir home;
+  const auto damaged = home / "damaged";
+  copy_model(intact, damaged);
+  for (const uint32_t layer : {0U, 2U})
+    damage_every_record(damaged / "vault" / vault_file_name(layer));
+  OpenModel plain(intact, {});
+  const std::vector<uint32_t> expected = bits_of(all_logits(plain.engine(), prompt));
+  const size_t vocabulary = plain.engine().spec().vocabulary;
+  const bool all = std::getenv("SMOE_TEST_LONG") != nullptr;
+  constexpr IoEngine kEngines[] = {IoEngine::kAuto, IoEngine::kPread, IoEngine::kBuffered};
+  constexpr EvictionPolicy kPolicies[] = {EvictionPolicy::kFitted, EvictionPolicy::kLru,
+                                          EvictionPolicy::kRates};
+  for (uint32_t i = 0; i < 3 * 3 * 16; ++i) {
+    if (!all && i % 13 != 0) continue;
+    EngineSettings settings;
+    settings.options.io = kEngines[i % 3];
+    settings.options.eviction = kPolicies[i / 3 % 3];
+    settings.options.bets = (i / 9 & 1U) != 0;
+    settings.options.warm = settings.options.remember_claims = (i / 9 & 2U) != 0;
+    const bool shrinks = (i / 9 & 4U) != 0;
+    const bool mirror = (i / 9 & 8U) != 0;
+    settings.options.ring_slots = 20;
+    if (mirror) settings.options.mirror = intact;
+    OpenModel model(mirror ? damaged : intact, settings);
+    Session session = model.session();
+    Rng rng(i);
+    for (size_t position = 0; position < prompt.size(); ++position) {
+      if (shrinks) model.engine().limit_ring(rng.below(model.engine().plan().ring_bytes + 1));
+      ASSERT_TRUE(session.append(prompt[position]));
+      for (size_t k = 0; k < vocabulary; ++k)
+        ASSERT_EQ(std::bit_cast<uint32_t>(session.logits()[k]), expected[position * vocabulary + k])
+            << "combination " << i << ", position " << position;
+    }
+    EXPECT_EQ(model.engine().stream_stats().rescues > 0, mirror);
+  }
 }
 
 TEST_P(BitIdentity, HoldsForDecodingAndForARewoundSession) {

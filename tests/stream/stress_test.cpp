@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/rng.h"
 #include "stream/slot.h"
 #include "stream/streamer.h"
@@ -23,6 +25,21 @@ constexpr uint32_t kClaimers = 4;
 constexpr uint32_t kLoaders = 4;
 constexpr uint64_t kOperations = 1'000'000 / (kClaimers + kLoaders);
 
+// SMOE_STRESS_SECONDS makes each test here go on for that long: ten minutes under ThreadSanitizer
+// are two tests of 300.
+class StressClock {
+ public:
+  bool goes_on() const { return seconds_between(began_ns_, now_ns()) < seconds_; }
+
+ private:
+  static double wanted() {
+    const char* text = std::getenv("SMOE_STRESS_SECONDS");
+    return text == nullptr ? 0 : std::strtod(text, nullptr);
+  }
+  const uint64_t began_ns_ = now_ns();
+  const double seconds_ = wanted();
+};
+
 // A ring without its book: loaders take any slot that the machine gives them, claimers try to pin
 // any record in any slot.
 struct BareRing {
@@ -34,7 +51,8 @@ struct BareRing {
 uint64_t load_records(BareRing& ring, uint64_t seed) {
   Rng rng(seed);
   uint64_t loads = 0;
-  for (uint64_t i = 0; i < kOperations; ++i) {
+  const StressClock clock;
+  for (uint64_t i = 0; i < kOperations || (i % 1024 != 0 || clock.goes_on()); ++i) {
     const auto slot = rng.below(kSlots);
     const ExpertKey key = test::key(0, static_cast<uint32_t>(rng.below(kExperts)));
     const auto reserved = ring.words[slot].apply(Event::kReserve, key);
@@ -50,7 +68,8 @@ uint64_t load_records(BareRing& ring, uint64_t seed) {
 uint64_t claim_records(BareRing& ring, uint64_t seed, uint64_t& wrong) {
   Rng rng(seed);
   uint64_t claims = 0;
-  for (uint64_t i = 0; i < kOperations; ++i) {
+  const StressClock clock;
+  for (uint64_t i = 0; i < kOperations || (i % 1024 != 0 || clock.goes_on()); ++i) {
     const auto slot = rng.below(kSlots);
     const Slot seen = ring.words[slot].load();
     if (!ring.words[slot].apply(Event::kPin, seen.key)) continue;
@@ -100,7 +119,11 @@ TEST_P(StreamerStress, LendsRightBytesWithManyReadersAndSomeoneWhoCancels) {
   Rng rng(3);
   uint64_t lent = 0;
   uint64_t cancelled = 0;
-  while (lent < 4000) {
+  const StressClock clock;
+  const uint64_t full = streamer->memory().size();
+  while (lent < 4000 || clock.goes_on()) {
+    // The ring gives way meanwhile.
+    streamer->limit_ring(rng.below(4) == 0 ? full : rng.below(full));
     std::shuffle(keys.begin(), keys.end(), std::minstd_rand(static_cast<unsigned>(rng.next())));
     streamer->demand(std::span(keys).first(1 + rng.below(30)));
     streamer->bet(std::span(keys).last(6));
