@@ -1,7 +1,9 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: scripts/install-packages.sh run|test
+# Installs the Debian packages that are missing: scripts/install-packages.sh run|test|arm64
 #   run    what building and running smoe needs
 #   test   that, and what the tests and checks need
+#   arm64  what building and testing for 64-bit ARM needs beside it; `arm64-libraries` prints, with
+#          commas, the libraries to unpack for it
 set -eu
 
 RUN_PACKAGES="
@@ -12,6 +14,10 @@ TEST_PACKAGES="
   chromium clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev
   fiu-utils fonts-dejavu-core libbenchmark-dev libgmock-dev libgtest-dev librapidcheck-dev nlohmann-json3-dev
   mesa-vulkan-drivers procps python3-jinja2 spin spirv-cross spirv-tools tmux vulkan-validationlayers zstd"
+ARM64_PACKAGES="g++-aarch64-linux-gnu mmdebstrap qemu-user"
+ARM64_LIBRARIES="libboost-dev,libc6-dev,libcli11-dev,libedit-dev,libexpected-dev,libfmt-dev,libgmock-dev,libgtest-dev,\
+libpcre2-dev,librapidcheck-dev,libsimdjson-dev,libspdlog-dev,libstdc++-12-dev,libtomlplusplus-dev,liburing-dev,\
+libutf8proc-dev,libxxhash-dev,nlohmann-json3-dev"
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -22,8 +28,13 @@ case "${1:-}" in
     # npm may come from another package than Debian's.
     command -v npm >/dev/null 2>&1 || wanted="$wanted nodejs npm"
     ;;
+  arm64) wanted="$RUN_PACKAGES $ARM64_PACKAGES" ;;
+  arm64-libraries)
+    printf '%s\n' "$ARM64_LIBRARIES"
+    exit 0
+    ;;
   *)
-    say "usage: $0 run|test"
+    say "usage: $0 run|test|arm64|arm64-libraries"
     exit 2
     ;;
 esac

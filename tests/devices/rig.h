@@ -41,13 +41,14 @@ struct Rig {
 inline std::vector<CpuKernels> usable_kernels() {
   std::vector<CpuKernels> usable;
   ThreadPool pool(1);
-  for (const CpuKernels kernels : {CpuKernels::kPortable, CpuKernels::kAvx2})
+  for (const CpuKernels kernels : {CpuKernels::kPortable, CpuKernels::kAvx2, CpuKernels::kNeon})
     if (make_cpu_device(pool, kernels)) usable.push_back(kernels);
   return usable;
 }
 
 inline std::string name_of(CpuKernels kernels) {
-  return kernels == CpuKernels::kPortable ? "portable" : "avx2";
+  if (kernels == CpuKernels::kPortable) return "portable";
+  return kernels == CpuKernels::kAvx2 ? "avx2" : "neon";
 }
 
 inline std::vector<float> random_values(Rng& rng, size_t count, double scale = 1.0) {

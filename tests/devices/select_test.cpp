@@ -60,6 +60,16 @@ TEST(ChooseKernels, OfABuildWithoutTheSetSaysSo) {
   EXPECT_EQ(chosen.has_value(), built);
 }
 
+// A build has the sets of its own architecture alone.
+TEST(ChooseKernels, OfArmAreNeonWithDotProducts) {
+  CpuFeatures features;
+  features.dot_product = true;
+  bool built = false;
+  for (const cpu::KernelSet& set : cpu::kernel_sets()) built |= set.id == CpuKernels::kNeon;
+  EXPECT_EQ(cpu::choose_kernels(CpuKernels::kNeon, features).has_value(), built);
+  EXPECT_EQ((*cpu::choose_kernels(CpuKernels::kBest, features))->name, built ? "NEON" : "portable");
+}
+
 TEST(ChooseKernels, NeedsEveryFeatureOfASet) {
   for (const CpuFeatures& features :
        {CpuFeatures{false, true, true}, CpuFeatures{true, false, true},

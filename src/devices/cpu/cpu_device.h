@@ -11,7 +11,7 @@
 
 namespace smoe {
 
-enum class CpuKernels { kBest, kPortable, kAvx2 };
+enum class CpuKernels { kBest, kPortable, kAvx2, kNeon };
 
 // `pool` outlives the device. Fails: kUnsupported when the processor lacks the chosen set.
 Result<std::unique_ptr<Device>> make_cpu_device(ThreadPool& pool, CpuKernels kernels);

@@ -7,6 +7,7 @@ struct CpuFeatures {
   bool avx2 = false;
   bool fma = false;
   bool f16c = false;
+  bool dot_product = false;  // of 64-bit ARM
 };
 
 // One source file an architecture; CMake picks it.

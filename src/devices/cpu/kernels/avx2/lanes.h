@@ -1,26 +1,14 @@
-// Loops that are written out at compile time, and vectors of which some lanes count.
+// Vectors of which some lanes count.
 #pragma once
 
 #include <immintrin.h>
 
 #include <cstdint>
-#include <type_traits>
-#include <utility>
+
+#include "devices/cpu/kernels/unrolled.h"
 
 namespace smoe::cpu::avx2 {
 namespace {
-
-template <class Body, int... kIndex>
-[[gnu::always_inline]] inline void unroll(Body& body, std::integer_sequence<int, kIndex...>) {
-  (body(std::integral_constant<int, kIndex>{}), ...);
-}
-
-// body(0), ... body(kCount - 1) with constants, so that arrays indexed by them become registers.
-// The function around it is `flatten`: a body that is not inlined keeps every sum in memory.
-template <int kCount, class Body>
-[[gnu::always_inline]] inline void unrolled(Body body) {
-  unroll(body, std::make_integer_sequence<int, kCount>{});
-}
 
 // All ones in the first `lanes` of eight.
 [[gnu::always_inline]] inline __m256i first_lanes(uint32_t lanes) {

@@ -1,0 +1,51 @@
+// Kernels for 64-bit ARM with the dot product instructions of ARMv8.2. A quarter of a tile (4 rows)
+// is a vector, and four int8 codes of each of its rows are one too.
+//
+// The sources here are compiled with these instructions, so they define nothing that the linker
+// could share with the rest of the program: no inline functions of other headers, only intrinsics
+// and functions without a name outside their file (tests/devices checks the object files).
+#pragma once
+
+#include "devices/cpu/kernels/kernel_table.h"
+
+namespace smoe::cpu {
+
+const KernelTable& neon_kernels();
+
+namespace neon {
+
+inline constexpr uint32_t kFloatRows =
+    5;  // 20 sums, 4 vectors of bytes, 4 of weights, an activation
+inline constexpr uint32_t kBlockRows = 6;
+
+void run_f32(const TileRun& run);
+void run_f16(const TileRun& run);
+void run_bf16(const TileRun& run);
+void run_f8(const TileRun& run);
+void expand_f16(const std::byte* tile, uint32_t cols, float* out);
+void expand_f8(const std::byte* tile, uint32_t cols, float* out);
+
+void quantize(const float* in, uint32_t cols, std::byte* out);
+void run_q8_0(const TileRun& run);
+void run_q4_0(const TileRun& run);
+void run_q4_1(const TileRun& run);
+void run_q5_0(const TileRun& run);
+void run_q5_1(const TileRun& run);
+void run_q2_k(const TileRun& run);
+void run_q3_k(const TileRun& run);
+void run_q4_k(const TileRun& run);
+void run_q5_k(const TileRun& run);
+void run_q6_k(const TileRun& run);
+void run_iq4_nl(const TileRun& run);
+void run_iq4_xs(const TileRun& run);
+void run_mxfp4(const TileRun& run);
+
+float softmax_step(float* scores, uint32_t positions, SoftmaxState& state);
+void add_values(const ValueRun& run);
+
+void normalize(const NormRun& run);
+void gate(float* gate, const float* up, uint32_t width);
+void rotate(float* head, const float* angles, uint32_t dims);
+
+}  // namespace neon
+}  // namespace smoe::cpu
