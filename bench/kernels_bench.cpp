@@ -17,7 +17,7 @@
 #include "base/rng.h"
 #include "base/thread_pool.h"
 #include "base/units.h"
-#include "devices/select.h"
+#include "devices/cpu/cpu_device.h"
 #include "formats/block_format.h"
 
 namespace smoe {
@@ -29,8 +29,8 @@ struct Bench {
   ThreadPool pool;
   std::unique_ptr<Device> device;
 
-  Bench(const std::string& kernels, unsigned threads)
-      : pool(threads), device(std::move(*make_device("cpu", kernels, pool))) {
+  explicit Bench(unsigned threads)
+      : pool(threads), device(std::move(*make_cpu_device(pool, CpuKernels::kBest))) {
     if (!device->reserve({.rows = 512, .widest = 4096, .context = 8192})) std::abort();
   }
 };
@@ -94,9 +94,9 @@ Rows rows_in(const Buffer& buffer, uint32_t count, uint32_t width) {
   return {{&buffer, 0}, count, width, width};
 }
 
-void project(benchmark::State& state, Format format, uint32_t rows, uint32_t cols, unsigned threads,
-             const std::string& kernels) {
-  Bench bench(kernels, threads);
+void project(benchmark::State& state, Format format, uint32_t rows, uint32_t cols,
+             unsigned threads) {
+  Bench bench(threads);
   Rng rng(1);
   const auto tokens = static_cast<uint32_t>(state.range(0));
   const uint64_t bytes = matrix_bytes(format, rows, cols);
@@ -119,9 +119,9 @@ void project(benchmark::State& state, Format format, uint32_t rows, uint32_t col
 }
 
 // A chunk of tokens at the end of a context: 32 query heads on 4 KV heads of 128.
-void attend(benchmark::State& state, unsigned threads, const std::string& kernels) {
+void attend(benchmark::State& state, unsigned threads) {
   constexpr uint32_t kHeads = 32;
-  Bench bench(kernels, threads);
+  Bench bench(threads);
   Rng rng(2);
   const auto tokens = static_cast<uint32_t>(state.range(0));
   const auto context = static_cast<uint32_t>(state.range(1));
@@ -161,7 +161,7 @@ void register_all() {
                                  std::to_string(rows) + "x" + std::to_string(cols) + suffix;
         auto* made = benchmark::RegisterBenchmark(
             name.c_str(), [format, rows = rows, cols = cols, threads](benchmark::State& state) {
-              project(state, format, rows, cols, threads, "best");
+              project(state, format, rows, cols, threads);
             });
         made->ArgName("tokens")->UseRealTime();
         for (const int tokens : {1, 2, 4, 8, 16, 64, 512}) made->Arg(tokens);
@@ -169,7 +169,7 @@ void register_all() {
     }
     auto* made = benchmark::RegisterBenchmark(
         ("Attend" + suffix).c_str(),
-        [threads](benchmark::State& state) { attend(state, threads, "best"); });
+        [threads](benchmark::State& state) { attend(state, threads); });
     made->ArgNames({"tokens", "context"})->UseRealTime();
     for (const int context : {1024, 8192}) {
       for (const int tokens : {1, 8, 64, 512}) made->Args({tokens, context});

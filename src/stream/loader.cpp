@@ -39,7 +39,7 @@ Loader::Loader(const Catalog& catalog, Ring& ring, Signal& signal, Verify verify
       completions_(size_t{ring.slots()} + 1),
       arrivals_(catalog.largest_read_bytes(), readers, ring.arrival_memory()),
       loads_(ring.slots()),
-      checked_(ceil_div(size_t{catalog.records()}, size_t{64})) {}
+      checked_(ceil_div(size_t{catalog.records()} * (catalog.has_mirror() ? 2 : 1), size_t{64})) {}
 
 std::optional<uint32_t> Loader::withdraw_demand() {
   Job job;
@@ -210,9 +210,14 @@ bool Loader::retry(ReadRequest& request, const Error& error) {
   return complete(request.slot, false);
 }
 
-bool Loader::needs_check(uint32_t record) const {
+size_t Loader::checked_bit(const Load& load) const {
+  return load.from_mirror ? size_t{catalog_.records()} + load.record : load.record;
+}
+
+bool Loader::needs_check(const Load& load) const {
   if (verify_ != Verify::kFirst) return verify_ == Verify::kAlways;
-  return (checked_[record / 64].load(std::memory_order_relaxed) >> (record % 64) & 1U) == 0;
+  const size_t bit = checked_bit(load);
+  return (checked_[bit / 64].load(std::memory_order_relaxed) >> (bit % 64) & 1U) == 0;
 }
 
 void Loader::distrust() {
@@ -223,7 +228,7 @@ void Loader::distrust() {
 // With a mirror the other copy comes first.
 bool Loader::check(ReadRequest& request) {
   Load& load = loads_[request.slot];
-  if (needs_check(load.record)) {
+  if (needs_check(load)) {
     const uint64_t wanted = catalog_.checksum(load.record);
     const uint64_t found = xxh3_64(ring_.bytes(request.slot));
     if (found != wanted) {
@@ -243,8 +248,8 @@ bool Loader::check(ReadRequest& request) {
                                         " (the file is damaged; shatter the checkpoint again)"};
       return complete(request.slot, false);
     }
-    checked_[load.record / 64].fetch_or(uint64_t{1} << (load.record % 64),
-                                        std::memory_order_relaxed);
+    const size_t bit = checked_bit(load);
+    checked_[bit / 64].fetch_or(uint64_t{1} << (bit % 64), std::memory_order_relaxed);
   }
   add(reads_, 1);
   return complete(request.slot, true);

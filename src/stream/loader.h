@@ -93,7 +93,9 @@ class Loader final : public ReadClient {
   bool arrived(ReadRequest& request);
   bool retry(ReadRequest& request, const Error& error);
   bool check(ReadRequest& request);
-  bool needs_check(uint32_t record) const;
+  // Of the copy that is read: that one is intact says nothing of the other.
+  size_t checked_bit(const Load& load) const;
+  bool needs_check(const Load& load) const;
   bool turn_to_other_copy(Load& load, const std::string& reason);
   bool complete(uint32_t slot, bool filled);
 
@@ -107,8 +109,9 @@ class Loader final : public ReadClient {
   RequestQueue<Job> bets_;
   RequestQueue<Completion> completions_;
   Arrivals arrivals_;
-  std::vector<Load> loads_;                     // by slot
-  std::vector<std::atomic<uint64_t>> checked_;  // a bit a record: its checksum was right once
+  std::vector<Load> loads_;  // by slot
+  std::vector<std::atomic<uint64_t>>
+      checked_;  // a bit a record and copy: its checksum was right once
 
   // None of these orders memory: the slot words and the queues do.
   std::atomic<bool> bets_held_{false};

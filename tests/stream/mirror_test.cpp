@@ -79,6 +79,20 @@ TEST_P(Mirror, ServesWhatIsDamagedInTheFirstCopy) {
   EXPECT_EQ(streamer->stats().rescues, 16U);
 }
 
+// A checksum that was right once is not looked at again, but only in the copy that was right.
+TEST_P(Mirror, VouchesForNoRecordOfTheFirstCopy) {
+  const TwoCopies copies;
+  const auto streamer = scripted(copies.first, copies.mirrored(with_slots({6})),
+                                 [&](const ReadRequest& request, RecordFiles& real) {
+                                   auto got = real.read(request);
+                                   if (request.file < 2) request.into[77] ^= std::byte{1};
+                                   return got;
+                                 });
+  take_all(*streamer, copies.first, all_experts());
+  take_all(*streamer, copies.first, all_experts());
+  EXPECT_EQ(streamer->stats().rescues, streamer->stats().reads);
+}
+
 TEST_P(Mirror, IsLeftAgainWhenItIsTheOneThatFails) {
   const TwoCopies copies;
   std::atomic<int> calls{0};
