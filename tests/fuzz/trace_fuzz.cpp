@@ -16,9 +16,7 @@ namespace {
 // A file that exists in memory only.
 class TraceInput {
  public:
-  TraceInput() : descriptor_(::memfd_create("trace", MFD_CLOEXEC)) {
-    SMOE_CHECK(descriptor_ >= 0);
-  }
+  TraceInput() : descriptor_(::memfd_create("trace", MFD_CLOEXEC)) { SMOE_CHECK(descriptor_ >= 0); }
   ~TraceInput() { ::close(descriptor_); }
   TraceInput(const TraceInput&) = delete;
   TraceInput& operator=(const TraceInput&) = delete;
