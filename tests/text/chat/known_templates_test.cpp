@@ -156,7 +156,9 @@ TEST_P(KnownTemplates, MakeNoSpecialTokenOfWhatSomebodyElseWrote) {
   }
   texts.push_back("a" + harmless + "\n");
   if (every != harmless) texts.push_back(every);
-  for (const auto& [name, conversation] : conversations()) {
+  for (const auto& named : conversations()) {
+    const std::string& name = named.first;
+    const std::string& conversation = named.second;
     const auto controls_of = [&](const std::string& text) {
       const auto prompt = model.rendered(filled(conversation, text));
       EXPECT_TRUE(prompt) << name << ": " << prompt.error().message;
