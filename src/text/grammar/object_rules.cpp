@@ -119,6 +119,7 @@ Expression array_rules(JsonRules& json, std::vector<Expression> first, Expressio
   if (first.size() > shape.most) first.resize(shape.most);
   const auto before = static_cast<uint32_t>(first.size());
   std::vector<Expression> parts;
+  parts.reserve(first.size() + 1);
   for (Expression& item : first)
     parts.push_back(parts.empty() ? std::move(item) : json.next(std::move(item)));
   const uint32_t least = shape.least - before;
