@@ -82,10 +82,12 @@ Result<Buffer> VulkanDevice::adopt(std::span<std::byte> host) {
     made.in_place = true;
     return Buffer(this, keep(std::move(made)), host, host.size());
   }
-  if (imported) made.source = *std::move(imported);
-  if (!imported)
+  if (imported) {
+    made.source = *std::move(imported);
+  } else {
     log::debug("{}: {} cannot be used in place and are copied ({})", context_->facts().name,
                format_bytes(host.size()), imported.error().message);
+  }
   SMOE_TRY(made.memory, Memory::allocate(*context_, host.size(), MemoryKind::kDevice));
   return Buffer(this, keep(std::move(made)), {}, host.size());
 }
