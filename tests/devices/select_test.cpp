@@ -29,14 +29,6 @@ TEST(MakeDevice, NamesWhatItKnowsWhenAskedForSomethingElse) {
   }
 }
 
-TEST(MakeDevice, AGpuThatIsNotThereIsAnErrorAndNoCrash) {
-  ThreadPool pool(1);
-  const auto device = make_device({"gpu:4711", CpuKernels::kBest, {}}, pool);
-  ASSERT_FALSE(device);
-  EXPECT_TRUE(device.error().code == Code::kNotFound || device.error().code == Code::kUnsupported)
-      << device.error().message;
-}
-
 TEST(ChooseKernels, TakesThePortableSetOnAPlainProcessor) {
   const auto best = cpu::choose_kernels(CpuKernels::kBest, CpuFeatures{});
   ASSERT_TRUE(best);
