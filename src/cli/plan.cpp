@@ -134,6 +134,7 @@ std::string forecast_text(const PlanReport& report) {
 
 std::string budgets_text(const std::vector<BudgetRow>& budgets) {
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(budgets.size());
   for (const BudgetRow& row : budgets)
     rows.push_back({format_bytes(row.plan.budget_bytes),
                     fmt::format("{:.0f} %", 100 * row.forecast.resident_share),
