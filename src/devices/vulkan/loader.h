@@ -8,28 +8,24 @@
 
 // Every function that is used, by the level that it belongs to.
 #define SMOE_VULKAN_GLOBAL(X) X(CreateInstance) X(EnumerateInstanceExtensionProperties)
-#define SMOE_VULKAN_INSTANCE(X)                                                  \
-  X(DestroyInstance)                                                             \
-  X(EnumeratePhysicalDevices)                                                    \
-  X(GetPhysicalDeviceProperties2)                                                \
-  X(GetPhysicalDeviceFeatures2)                                                  \
-  X(GetPhysicalDeviceMemoryProperties) X(GetPhysicalDeviceQueueFamilyProperties) \
-      X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
-#define SMOE_VULKAN_DEVICE(X)                                                                    \
-  X(DestroyDevice)                                                                               \
-  X(GetDeviceQueue)                                                                              \
-  X(DeviceWaitIdle)                                                                              \
-  X(QueueSubmit) X(CreateBuffer) X(DestroyBuffer) X(GetBufferMemoryRequirements)                 \
-      X(GetBufferDeviceAddress) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory) \
-          X(CreateShaderModule) X(DestroyShaderModule) X(CreatePipelineLayout)                   \
-              X(DestroyPipelineLayout) X(CreatePipelineCache) X(DestroyPipelineCache)            \
-                  X(GetPipelineCacheData) X(CreateComputePipelines) X(DestroyPipeline)           \
-                      X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)       \
-                          X(ResetCommandBuffer) X(BeginCommandBuffer) X(EndCommandBuffer)        \
-                              X(CmdBindPipeline) X(CmdPushConstants) X(CmdDispatch)              \
-                                  X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer)        \
-                                      X(CreateSemaphore) X(DestroySemaphore) X(WaitSemaphores)   \
-                                          X(GetSemaphoreCounterValue)
+// clang-format would indent each line more than the one before.
+// clang-format off
+#define SMOE_VULKAN_INSTANCE(X) \
+  X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties2) \
+  X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties) \
+  X(GetPhysicalDeviceQueueFamilyProperties) X(EnumerateDeviceExtensionProperties) \
+  X(CreateDevice) X(GetDeviceProcAddr)
+#define SMOE_VULKAN_DEVICE(X) \
+  X(DestroyDevice) X(GetDeviceQueue) X(DeviceWaitIdle) X(QueueSubmit) X(CreateBuffer) \
+  X(DestroyBuffer) X(GetBufferMemoryRequirements) X(GetBufferDeviceAddress) X(AllocateMemory) \
+  X(FreeMemory) X(BindBufferMemory) X(MapMemory) X(CreateShaderModule) X(DestroyShaderModule) \
+  X(CreatePipelineLayout) X(DestroyPipelineLayout) X(CreatePipelineCache) \
+  X(DestroyPipelineCache) X(GetPipelineCacheData) X(CreateComputePipelines) \
+  X(DestroyPipeline) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) \
+  X(ResetCommandBuffer) X(BeginCommandBuffer) X(EndCommandBuffer) X(CmdBindPipeline) \
+  X(CmdPushConstants) X(CmdDispatch) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer) \
+  X(CreateSemaphore) X(DestroySemaphore) X(WaitSemaphores) X(GetSemaphoreCounterValue)
+// clang-format on
 
 namespace smoe::vulkan {
 
