@@ -19,46 +19,49 @@ constexpr uint32_t kMostHeadDim = 512;
 // Tokens that share the loads of weights, the most first.
 constexpr std::array<uint32_t, 3> kPasses = {8, 4, 1};
 
-// Push constants, as the kernels of the same names have them.
+// Push constants, as the kernels of the same names have them: `kAddresses` addresses, then numbers.
 struct EmbedPush {
+  static constexpr uint32_t kAddresses = 3;
   VkDeviceAddress table, tokens, out;
   uint32_t tile_words, columns, out_stride;
 };
 struct NormalizePush {
+  static constexpr uint32_t kAddresses = 3;
   VkDeviceAddress in, weight, out;
   uint32_t in_stride, out_stride, group;
   float epsilon;
 };
 struct ProductPush {
+  static constexpr uint32_t kAddresses = 6;
   VkDeviceAddress weights, up, bias, in, chosen, out;
   uint32_t tile_words, up_tile_words, outputs, columns, in_stride, out_stride, tokens;
   uint32_t chain_spans, chain_slots, has_bias, has_chosen;
 };
 struct RotatePush {
+  static constexpr uint32_t kAddresses = 2;
   VkDeviceAddress rows, angles;
   uint32_t stride, angle_stride, heads, head_dim, dims;
 };
 struct StoreKvPush {
+  static constexpr uint32_t kAddresses = 5;
   VkDeviceAddress key, value, pages, places, page_table;
   uint32_t key_stride, value_stride, kv_heads, head_dim;
 };
 struct AttendPush {
+  static constexpr uint32_t kAddresses = 5;
   VkDeviceAddress query, pages, places, page_table, out;
   uint32_t query_stride, out_stride, heads, kv_heads, head_dim;
   float scale;
 };
 struct AccumulatePush {
+  static constexpr uint32_t kAddresses = 4;
   VkDeviceAddress from, chosen, weights, out;
   uint32_t from_stride, out_stride, width, has_chosen, has_weights;
 };
 
 template <class T>
-std::span<const std::byte> bytes_of(const T& push) {
-  return std::as_bytes(std::span(&push, 1));
-}
-
-Range weight_range(const Matrix& matrix, VkDeviceAddress begin) {
-  return {begin, ceil_div(matrix.rows, kTileRows) * matrix.tile_stride};
+Push bytes_of(const T& push) {
+  return {std::as_bytes(std::span(&push, 1)), T::kAddresses};
 }
 
 uint32_t words_of(uint64_t bytes) { return static_cast<uint32_t>(bytes / 16); }
@@ -106,9 +109,13 @@ void VulkanDevice::multiply_pass(const Product& product, uint32_t first, uint32_
   const size_t in_row_bytes = size_t{product.in_stride} * sizeof(float);
   const bool by_index = !product.chosen.empty();
   ProductPush push{};
-  push.weights = address(weight);
-  push.up = gated ? address(product.up) : 0;
-  push.bias = product.bias ? address(product.bias) : 0;
+  // Weights too: they arrive while the model computes, and a record of the ring is replaced by
+  // another one some time.
+  const Range reads[] = {product.in_range, range(weight), gated ? range(product.up) : Range{},
+                         product.bias ? range(product.bias) : Range{}};
+  push.weights = reads[1].begin;
+  push.up = reads[2].begin;
+  push.bias = reads[3].begin;
   push.in = by_index ? product.in : product.in + first * in_row_bytes;
   push.chosen = by_index ? argument(product.chosen) + first * sizeof(uint32_t) : 0;
   push.out = product.out + first * size_t{product.out_stride} * sizeof(float);
@@ -124,9 +131,6 @@ void VulkanDevice::multiply_pass(const Product& product, uint32_t first, uint32_
   push.has_bias = product.bias ? 1 : 0;
   push.has_chosen = by_index ? 1 : 0;
 
-  // Weights too: a record of the ring is replaced by another one some time.
-  const Range reads[] = {product.in_range, weight_range(weight, push.weights),
-                         gated ? weight_range(product.up, push.up) : Range{}};
   const size_t out_bytes = (size_t{count - 1} * product.out_stride + weight.rows) * sizeof(float);
   const auto format = static_cast<uint32_t>(weight.format);
   recorder_->dispatch(
@@ -177,7 +181,7 @@ void VulkanDevice::run_expert(const ExpertCall& call) {
   hidden_used_ += floats;
 
   const Range in = range(call.in);
-  static_cast<void>(address(call.down));
+  static_cast<void>(range(call.down));
   multiply(
       {call.gate, call.up, {}, in.begin, in, call.in.stride, call.rows, tokens, hidden, stride});
   downs_.push_back({call.down, hidden, stride, call.out});
@@ -207,16 +211,17 @@ void VulkanDevice::embed(const EmbedCall& call) {
   SMOE_CHECK(call.out.count == call.tokens.size() && call.out.width == call.table.cols);
   for (const TokenId token : call.tokens) SMOE_CHECK(index_of(token) < call.table.rows);
   recorder_->make_room(call.tokens.size_bytes());
+  const Range reads[] = {range(call.table)};
   const Range out = range(call.out);
-  const EmbedPush push{address(call.table), argument(call.tokens),
-                       out.begin,           words_of(call.table.tile_stride),
-                       call.table.cols,     call.out.stride};
+  const EmbedPush push{reads[0].begin,  argument(call.tokens),
+                       out.begin,       words_of(call.table.tile_stride),
+                       call.table.cols, call.out.stride};
   recorder_->dispatch({Kernel::kEmbed,
                        {static_cast<uint32_t>(call.table.format)},
                        bytes_of(push),
                        ceil_div(ceil_div(call.table.cols, 4U), kRowThreads),
                        call.out.count,
-                       {},
+                       reads,
                        out});
 }
 
@@ -225,10 +230,10 @@ void VulkanDevice::normalize(const NormCall& call) {
   if (call.in.count == 0) return;
   SMOE_CHECK(call.in.count == call.out.count && call.in.width == call.out.width);
   SMOE_CHECK(call.group > 0 && call.in.width % call.group == 0 && call.weight.width == call.group);
-  const Range reads[] = {range(call.in)};
+  const Range reads[] = {range(call.in), range(call.weight)};
   const Range out = range(call.out);
-  const NormalizePush push{reads[0].begin,  address(call.weight), out.begin,   call.in.stride,
-                           call.out.stride, call.group,           call.epsilon};
+  const NormalizePush push{reads[0].begin,  reads[1].begin, out.begin,   call.in.stride,
+                           call.out.stride, call.group,     call.epsilon};
   recorder_->dispatch({Kernel::kNormalize,
                        {},
                        bytes_of(push),

@@ -122,8 +122,27 @@ void Recorder::order(std::span<const Range> reads, Range writes) {
   writes_.push_back(writes);
 }
 
+// No layer sees what a kernel reads by its address, so nothing else would tell of a range that was
+// forgotten, and many a device is slow enough to finish a copy before the kernel looks.
+void Recorder::check_addresses(const Dispatch& dispatch) {
+  const Memory& arguments = slot().arguments;
+  const auto inside = [](VkDeviceAddress address, const Range& range) {
+    return address >= range.begin && address - range.begin < range.bytes;
+  };
+  for (uint32_t i = 0; i < dispatch.push.addresses; ++i) {
+    VkDeviceAddress address = 0;
+    std::memcpy(&address, dispatch.push.bytes.data() + i * sizeof address, sizeof address);
+    const bool declared = address == 0 || inside(address, dispatch.writes) ||
+                          inside(address, {arguments.address(), arguments.bytes()}) ||
+                          std::any_of(dispatch.reads.begin(), dispatch.reads.end(),
+                                      [&](const Range& range) { return inside(address, range); });
+    SMOE_CHECK(declared);
+  }
+}
+
 void Recorder::dispatch(const Dispatch& dispatch) {
   if (!begin()) return;
+  check_addresses(dispatch);
   const auto pipeline = kernels_.pipeline(dispatch.kernel, dispatch.constants);
   if (!pipeline) return fail(pipeline.error());
   order(dispatch.reads, dispatch.writes);
@@ -132,7 +151,8 @@ void Recorder::dispatch(const Dispatch& dispatch) {
     api.CmdBindPipeline(slot().commands, VK_PIPELINE_BIND_POINT_COMPUTE, *pipeline);
   bound_ = *pipeline;
   api.CmdPushConstants(slot().commands, kernels_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                       static_cast<uint32_t>(dispatch.push.size()), dispatch.push.data());
+                       static_cast<uint32_t>(dispatch.push.bytes.size()),
+                       dispatch.push.bytes.data());
   api.CmdDispatch(slot().commands, dispatch.groups_x, dispatch.groups_y, 1);
 }
 

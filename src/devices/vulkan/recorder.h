@@ -23,13 +23,20 @@ struct Range {
   size_t bytes = 0;
 };
 
+// Push constants: addresses first, then whatever the kernel wants.
+struct Push {
+  std::span<const std::byte> bytes;
+  uint32_t addresses = 0;
+};
+
 struct Dispatch {
   Kernel kernel{};
   Constants constants{};
-  std::span<const std::byte> push;
+  Push push;
   uint32_t groups_x = 1;
   uint32_t groups_y = 1;
-  std::span<const Range> reads;  // of what kernels or copies write
+  // All that the addresses of `push` point to, but for arguments.
+  std::span<const Range> reads;
   Range writes;
 };
 
@@ -92,6 +99,7 @@ class Recorder {
   bool begin();
   size_t put(std::span<const std::byte> bytes);
   void order(std::span<const Range> reads, Range writes);
+  void check_addresses(const Dispatch& dispatch);
   void barrier(VkPipelineStageFlags to, VkAccessFlags access);
   Slot& slot() { return slots_[current_]; }
 

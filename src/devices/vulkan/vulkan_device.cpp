@@ -191,17 +191,19 @@ VkDeviceAddress VulkanDevice::address(const View& view, size_t bytes) {
   return known.memory.address() + view.offset;
 }
 
-VkDeviceAddress VulkanDevice::address(const Matrix& matrix) {
+Range VulkanDevice::range(const Matrix& matrix) {
   const uint64_t tile = tile_bytes(matrix.format, matrix.cols);
   SMOE_CHECK(matrix.rows > 0 && matrix.cols % info(matrix.format).block_k == 0);
   SMOE_CHECK(matrix.tile_stride >= tile && matrix.tile_stride % 16 == 0);
   SMOE_CHECK(matrix.view.offset % 16 == 0);
-  return address(matrix.view, (ceil_div(matrix.rows, kTileRows) - 1) * matrix.tile_stride + tile);
+  const size_t bytes = (ceil_div(matrix.rows, kTileRows) - 1) * matrix.tile_stride + tile;
+  return {address(matrix.view, bytes), bytes};
 }
 
-VkDeviceAddress VulkanDevice::address(const Vector& vector) {
+Range VulkanDevice::range(const Vector& vector) {
   SMOE_CHECK(vector.view.offset % sizeof(float) == 0);
-  return address(vector.view, size_t{vector.width} * sizeof(float));
+  const size_t bytes = size_t{vector.width} * sizeof(float);
+  return {address(vector.view, bytes), bytes};
 }
 
 Range VulkanDevice::range(const Rows& rows) {

@@ -71,8 +71,8 @@ class VulkanDevice final : public Device {
   VulkanDevice() = default;
   Allocation& allocation(const View& view);
   VkDeviceAddress address(const View& view, size_t bytes);
-  VkDeviceAddress address(const Matrix& matrix);
-  VkDeviceAddress address(const Vector& vector);
+  Range range(const Matrix& matrix);
+  Range range(const Vector& vector);
   Range range(const Rows& rows);
   template <class T>
   VkDeviceAddress argument(std::span<const T> values) {

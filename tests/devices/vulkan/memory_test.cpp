@@ -1,6 +1,7 @@
 // Memory of a GPU: shared with the host and not, and what is said where there is none.
 #include "base/aligned.h"
 #include "devices/vulkan/gpu_rig.h"
+#include "devices/vulkan/recorder.h"
 
 namespace smoe::test {
 namespace {
@@ -82,6 +83,35 @@ TEST(GpuMemory, ManySubmissionsKeepTheirArgumentsApart) {
     expected += static_cast<float>(i);
   }
   EXPECT_EQ(values_of(device, sum.rows), std::vector<float>(16, expected));
+}
+
+// A kernel that was not said to read what a copy still writes ran beside that copy on a GPU that
+// was fast enough: whole models came out wrong. So whoever forgets a range is stopped.
+TEST(GpuRecorderDeathTest, AnAddressOutsideTheRangesOfADispatchIsRefused) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto dispatch = [](bool all_ranges) {
+    const auto context = *vulkan::Context::open(test_gpu_index(), {});
+    const auto kernels = *vulkan::Kernels::open(*context, {});
+    const auto recorder = *vulkan::Recorder::open(*context, *kernels);
+    const auto memory = *vulkan::Memory::allocate(*context, 8192, vulkan::MemoryKind::kDevice);
+    struct {
+      VkDeviceAddress in, weight, out;
+      uint32_t in_stride = 64, out_stride = 64, group = 64;
+      float epsilon = 1e-6F;
+    } push{memory.address(), memory.address() + 4096, memory.address() + 2048};
+    const std::array<vulkan::Range, 2> reads = {
+        {{memory.address(), 256}, {memory.address() + 4096, 256}}};
+    recorder->dispatch({vulkan::Kernel::kNormalize,
+                        {},
+                        {std::as_bytes(std::span(&push, 1)), 3},
+                        1,
+                        1,
+                        std::span(reads).first(all_ranges ? 2 : 1),
+                        {memory.address() + 2048, 256}});
+    return static_cast<bool>(recorder->wait(recorder->submit()));
+  };
+  EXPECT_TRUE(dispatch(true));
+  EXPECT_DEATH(dispatch(false), "declared does not hold");
 }
 
 }  // namespace
