@@ -127,8 +127,7 @@ void attend(benchmark::State& state, unsigned threads) {
   const auto context = static_cast<uint32_t>(state.range(1));
   KvPages pages{{}, 4, 128};
   const uint32_t page_count = ceil_div(context, kPagePositions);
-  const Buffer cache =
-      random_buffer(*bench.device, page_count * pages.page_floats() * sizeof(float), rng);
+  const Buffer cache = random_buffer(*bench.device, page_count * pages.page_bytes(), rng);
   pages.view = {&cache, 0};
   const uint32_t width = kHeads * pages.head_dim;
   const Buffer query = random_buffer(*bench.device, size_t{tokens} * width * sizeof(float), rng);

@@ -107,7 +107,8 @@ Result<BenchResult> Bench::measure(std::string_view kind, uint64_t depth, uint64
 // Keys and values that attention reads in so many steps over `tokens` tokens, from `depth` on.
 uint64_t Bench::kv_bytes(uint64_t depth, uint64_t tokens, uint64_t steps) const {
   const uint64_t position =
-      KvCache::bytes_for(engine_.spec(), {engine_.context(), 1}) / engine_.context();
+      KvCache::bytes_for(engine_.spec(), {engine_.context(), 1, 0, engine_.kv().type()}) /
+      engine_.context();
   return position * steps * (depth + (tokens + 1) / 2);
 }
 

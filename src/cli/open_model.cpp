@@ -48,6 +48,7 @@ Result<OpenModel> open_model(const Context& context, const OpenWishes& wishes) {
   options.io = settings.io;
   options.read_timeout_ns = settings.read_timeout_s.value_or(0) * 1'000'000'000;
   options.eviction = settings.eviction;
+  options.kv = wishes.unrounded ? KvType::kF32 : settings.kv;
   options.bets = settings.bets;
   options.elastic = settings.elastic;
   options.warm = true;

@@ -65,6 +65,7 @@ class Planner {
     if (settings_.context_tokens)
       options.context = static_cast<uint32_t>(*settings_.context_tokens);
     if (settings_.ring_slots) options.ring_slots = static_cast<uint32_t>(*settings_.ring_slots);
+    options.kv = settings_.kv;
     return Engine::plan(outline_.spec, outline_.sizes, options, device_);
   }
 
@@ -237,9 +238,11 @@ Outcome plan_command(Context& context) {
     report.measured.hit_rate = earlier_hit_rate(before->runs);
   }
   SMOE_TRY(report.measured.disk, probe(outline));
-  SMOE_TRY(report.measured.rehearsal,
-           rehearse(outline.spec, outline.scout, outline.layers,
-                    {.prompt_tokens = report.prompt_tokens, .time_ns = kStepsTimeNs}, *device));
+  SMOE_TRY(
+      report.measured.rehearsal,
+      rehearse(outline.spec, outline.scout, outline.layers,
+               {.prompt_tokens = report.prompt_tokens, .time_ns = kStepsTimeNs, .kv = settings.kv},
+               *device));
   report.chosen.forecast = forecast_of(outline.spec, outline.sizes, report.chosen.plan,
                                        report.measured, report.prompt_tokens);
   if (!settings.ring_slots) report.others = other_budgets(planner, report);

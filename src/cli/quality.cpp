@@ -78,6 +78,7 @@ Result<Pair> open_pair(const Context& context) {
   Pair pair;
   SMOE_TRY(pair.model, open_model(context, wishes));
   wishes.model = *settings.against;
+  wishes.unrounded = true;
   SMOE_TRY(pair.reference, open_model(context, wishes));
   const uint32_t vocabulary = pair.model.engine->spec().vocabulary;
   if (vocabulary == pair.reference.engine->spec().vocabulary) return pair;

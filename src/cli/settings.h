@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/token.h"
+#include "compute/tensor.h"
 #include "devices/cpu/cpu_device.h"
 #include "shatter/shatter.h"
 #include "stream/streamer.h"
@@ -113,6 +114,7 @@ struct Settings {
   std::optional<uint64_t> prompt_chunk;
   Verify verify = Verify::kFirst;
   bool bets = false;
+  KvType kv = KvType::kF32;
   bool elastic = true;
   bool claims = false;
   std::optional<std::string> mirror;

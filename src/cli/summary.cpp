@@ -104,6 +104,7 @@ Result<MemoryRow> smallest_row(const Planner& planner, const EngineOptions& opti
 
 Status plan_rows(const Planner& planner, const Settings& settings, Summary& summary) {
   EngineOptions options;
+  options.kv = settings.kv;
   if (settings.context_tokens) options.context = static_cast<uint32_t>(*settings.context_tokens);
   if (settings.ring_slots) options.ring_slots = static_cast<uint32_t>(*settings.ring_slots);
   if (settings.memory_bytes) {

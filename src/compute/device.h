@@ -33,6 +33,12 @@ class Device : public Buffer::Owner {
   // with them (a ticket), they stay as they are. Cost: none where memory is shared.
   virtual void refresh(View changed, size_t bytes) = 0;
 
+  // Whether store_kv() and attend() take pages of such a type and size of head. Every device keeps
+  // f32.
+  virtual bool keeps(KvType type, uint32_t head_dim) const {
+    return type == KvType::kF32 && head_dim > 0;
+  }
+
   // Largest rows count that one call may have, and scratch is sized for: set once at start-up, so
   // that the operations below allocate nothing. Fails: kNoMemory.
   struct Limits {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "formats/block_format.h"
@@ -94,16 +95,39 @@ struct Vector {
 // Positions of one page of the KV cache; a page belongs to one sequence and one layer's region.
 inline constexpr uint32_t kPagePositions = 32;
 
-// One layer's KV pages, f32. Page p starts at p * page_floats(); in it, for each KV head, first the
-// keys in two 16-position tiles, [tile][head_dim][16 positions], then the values, [32
+// How the numbers of the KV cache are kept.
+enum class KvType : uint8_t {
+  kF32,
+  kF16,
+  kQ8_0,  // NOLINT(readability-identifier-naming): ggml's name
+};
+inline constexpr size_t kKvTypes = 3;
+inline constexpr std::string_view kKvTypeNames[kKvTypes] = {"f32", "f16", "q8_0"};
+constexpr std::string_view name_of(KvType type) { return kKvTypeNames[static_cast<size_t>(type)]; }
+
+// Consecutive numbers of one position and head that share a scale in Q8_0; a head's last block may
+// be shorter.
+inline constexpr uint32_t kKvBlock = 32;
+
+// One layer's KV pages. Page p starts at p * page_bytes(); in it, for each KV head, first the keys
+// in two 16-position tiles, [tile][head_dim][16 positions], then the values, [32
 // positions][head_dim]. So scores of 16 positions are one vector and a head's keys and values are
-// one stream.
+// one stream. With Q8_0 these are int8; the fp16 scales follow, of the keys
+// [tile][block][16 positions] behind the keys, of the values [32 positions][block] behind them.
 struct KvPages {
   View view;
   uint32_t kv_heads = 0;
   uint32_t head_dim = 0;  // multiple of 8 is not required; the layout above has no padding
+  KvType type = KvType::kF32;
 
-  size_t page_floats() const { return size_t{2} * kPagePositions * kv_heads * head_dim; }
+  // Bytes of one head's keys in a page, or of its values.
+  size_t side_bytes() const {
+    const size_t numbers = size_t{kPagePositions} * head_dim;
+    if (type == KvType::kF32) return numbers * 4;
+    if (type == KvType::kF16) return numbers * 2;
+    return numbers + size_t{kPagePositions} * 2 * ((head_dim + kKvBlock - 1) / kKvBlock);
+  }
+  size_t page_bytes() const { return 2 * kv_heads * side_bytes(); }
 };
 
 // Where one token of a batch stands: its position and the pages of its sequence.

@@ -51,6 +51,10 @@ std::optional<uint64_t> within_limits(std::optional<uint64_t> asked_bytes) {
   return budget;
 }
 
+KvCache::Size kv_size(const EngineOptions& options, uint32_t context) {
+  return {context, options.sequences, options.kv_positions.value_or(0), options.kv};
+}
+
 }  // namespace
 
 std::filesystem::path claims_path(const std::filesystem::path& model) {
@@ -81,8 +85,7 @@ Result<MemoryPlan> Engine::plan(const ModelSpec& spec, const ModelSizes& sizes,
                  fmt::format("a context of {} positions: this model was made for 1 to {}",
                              request.context, spec.context)};
   request.scout_bytes = sizes.scout_bytes;
-  request.kv_bytes = KvCache::bytes_for(
-      spec, {request.context, options.sequences, options.kv_positions.value_or(0)});
+  request.kv_bytes = KvCache::bytes_for(spec, kv_size(options, request.context));
   request.fixed_bytes = kProgramBytes + kTokenizerFactor * sizes.tokenizer_bytes;
   request.sizes = sizes.records;
   request.scratch_of = [&, context = request.context](uint32_t rows) {
@@ -136,9 +139,7 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(ModelFiles files, const Engin
     SMOE_TRY(engine->experts_,
              LocalExperts::open(engine->files_.vault, plan.slots, *engine->streamer_, device));
   }
-  SMOE_TRY(engine->kv_,
-           KvCache::open(spec, {plan.context, options.sequences, options.kv_positions.value_or(0)},
-                         device));
+  SMOE_TRY(engine->kv_, KvCache::open(spec, kv_size(options, plan.context), device));
   SMOE_DO(Scratch::allocate(spec, plan.prompt_chunk, device, engine->scratch_));
   engine->scratch_.routing.summarize = engine->streamer_ && engine->streamer_->wants_router();
   SMOE_DO(device.reserve(Scratch::limits_for(spec, plan.prompt_chunk, plan.context)));

@@ -37,6 +37,7 @@ struct EngineOptions {
   uint32_t sequences = 1;                // that may be open at once
   // Positions of the KV cache for all sequences and kept prefixes; default: context * sequences.
   std::optional<uint64_t> kv_positions;
+  KvType kv = KvType::kF32;  // what keys and values are rounded to
   bool bets = false;
   // Gives memory of the ring back while the machine or a group is short of it, and takes it again
   // later. Changes no result.
@@ -92,6 +93,7 @@ class Engine {
   uint32_t prompt_chunk() const { return plan_.prompt_chunk; }
   uint32_t context() const { return plan_.context; }
   KvCache& kv() { return *kv_; }
+  const KvCache& kv() const { return *kv_; }
 
   // See Step::run. Threads: one at a time.
   Status step(Batch batch, StepSink& sink) {

@@ -19,13 +19,18 @@ uint32_t pool_pages(const KvCache::Size& size) {
   return std::max(pages_for(size.context), static_cast<uint32_t>(asked));
 }
 
-KvPages shape_of(const LayerSpec& layer) {
-  return {{}, layer.attention.kv_heads, layer.attention.head_dim};
+KvPages shape_of(const LayerSpec& layer, KvType type) {
+  return {{}, layer.attention.kv_heads, layer.attention.head_dim, type};
 }
 
 // A layer's region starts on a page of memory, so that a device may bind it by itself.
-uint64_t region_bytes(const LayerSpec& layer, uint64_t pages) {
-  return align_up(pages * shape_of(layer).page_floats() * sizeof(float), uint64_t{kPageBytes});
+uint64_t region_bytes(const KvPages& layer, uint64_t pages) {
+  return align_up(pages * layer.page_bytes(), uint64_t{kPageBytes});
+}
+
+// A page moves as rows of f32 do: every type's has whole vectors of them.
+uint32_t row_floats(const KvPages& layer) {
+  return static_cast<uint32_t>(layer.page_bytes() / sizeof(float));
 }
 
 }  // namespace
@@ -33,11 +38,19 @@ uint64_t region_bytes(const LayerSpec& layer, uint64_t pages) {
 uint64_t KvCache::bytes_for(const ModelSpec& spec, Size size) {
   const uint64_t pages = pool_pages(size);
   uint64_t bytes = 0;
-  for (const LayerSpec& layer : spec.layers) bytes += region_bytes(layer, pages);
+  for (const LayerSpec& layer : spec.layers)
+    bytes += region_bytes(shape_of(layer, size.type), pages);
   return bytes;
 }
 
 Result<KvCache> KvCache::open(const ModelSpec& spec, Size size, Device& device) {
+  for (const LayerSpec& layer : spec.layers) {
+    if (!device.keeps(size.type, layer.attention.head_dim))
+      return Error{Code::kUnsupported,
+                   fmt::format("a KV cache of {} with heads of {} numbers: {} does not keep it; "
+                               "--kv f32 works",
+                               name_of(size.type), layer.attention.head_dim, device.name())};
+  }
   KvCache cache;
   cache.size_ = size;
   cache.pages_per_sequence_ = pages_for(size.context);
@@ -47,10 +60,10 @@ Result<KvCache> KvCache::open(const ModelSpec& spec, Size size, Device& device) 
 
   size_t offset = 0;
   for (const LayerSpec& layer : spec.layers) {
-    cache.layers_.push_back(shape_of(layer));
+    cache.layers_.push_back(shape_of(layer, size.type));
     cache.layers_.back().view.offset = offset;
-    offset += region_bytes(layer, pages);
-    cache.copied_.resize(std::max(cache.copied_.size(), cache.layers_.back().page_floats()));
+    offset += region_bytes(cache.layers_.back(), pages);
+    cache.copied_.resize(std::max(cache.copied_.size(), size_t{row_floats(cache.layers_.back())}));
   }
   cache.table_.assign(size_t{cache.pages_per_sequence_} * size.sequences, 0);
   cache.references_.assign(pages, 0);
@@ -119,7 +132,7 @@ void KvCache::share_copy(SequenceId sequence, uint32_t page) {
   append(sequence, copy);
   for (uint32_t i = 0; i < layers_.size(); ++i) {
     const KvPages pages = layer(i);
-    const auto floats = static_cast<uint32_t>(pages.page_floats());
+    const auto floats = row_floats(pages);
     const Rows all{pages.view, this->pages(), floats, floats};
     const auto values = std::span(copied_).first(floats);
     static_cast<void>(device_->read(all.row(page), values));

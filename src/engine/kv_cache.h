@@ -21,10 +21,11 @@ class KvCache {
     uint32_t context = 0;    // positions of one sequence
     uint32_t sequences = 1;  // that may be open at once
     uint64_t positions = 0;  // of the pool, at least `context`; 0: context * sequences
+    KvType type = KvType::kF32;
   };
   static uint64_t bytes_for(const ModelSpec& spec, Size size);
 
-  // Fails: kNoMemory.
+  // Fails: kNoMemory; kUnsupported, naming the device, when it does not keep such pages.
   static Result<KvCache> open(const ModelSpec& spec, Size size, Device& device);
 
   // Fails: kUsage when all sequences are open.
@@ -61,6 +62,7 @@ class KvCache {
     pages.view.buffer = &buffer_;  // set here, so that the cache can be moved
     return pages;
   }
+  KvType type() const { return size_.type; }
   uint32_t context() const { return size_.context; }
   uint32_t sequences() const { return size_.sequences; }
 

@@ -144,7 +144,7 @@ Result<Rehearsal> rehearse_parts(const ModelSpec& spec, const ScoutInfo& scout_i
            Scout::open(ScoutFile::over(scout_info, "scout"), spec, device,
                        std::make_shared<BlankScout>()));
   SMOE_TRY(const std::unique_ptr<BlankExperts> experts, BlankExperts::open(spec, layers, device));
-  SMOE_TRY(KvCache kv, KvCache::open(spec, {context, 1}, device));
+  SMOE_TRY(KvCache kv, KvCache::open(spec, {context, 1, 0, wishes.kv}, device));
   Scratch scratch;
   SMOE_DO(Scratch::allocate(spec, chunk, device, scratch));
   SMOE_DO(device.reserve(Scratch::limits_for(spec, chunk, context)));

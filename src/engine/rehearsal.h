@@ -16,6 +16,7 @@ namespace smoe {
 struct RehearsalWishes {
   uint32_t prompt_tokens = 512;      // that stand before the token that is timed
   uint64_t time_ns = 2'000'000'000;  // of the tokens together, and of the prompt's chunks
+  KvType kv = KvType::kF32;
 };
 
 struct Rehearsal {

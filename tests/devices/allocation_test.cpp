@@ -33,7 +33,7 @@ TEST(Operations, AllocateNothingAfterReserve) {
           }
           std::vector<uint32_t> page_table = {7, 6, 5, 4, 3, 2, 1, 0};
           KvPages pages{{}, 1, 8};
-          Buffer page_buffer = *device.allocate(8 * pages.page_floats() * sizeof(float));
+          Buffer page_buffer = *device.allocate(8 * pages.page_bytes());
           pages.view = {&page_buffer, 0};
           std::vector<float> host(size_t{count} * width);
           const Matrix& m = weight.matrix;

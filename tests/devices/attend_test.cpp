@@ -31,15 +31,17 @@ float scale_of(const Heads& heads) { return 1 / std::sqrt(static_cast<float>(hea
 // A KV cache on a device: NaN wherever nothing was stored.
 class Cache {
  public:
-  Cache(Rig& rig, const Heads& heads, std::vector<uint32_t> page_table)
+  Cache(Rig& rig, const Heads& heads, std::vector<uint32_t> page_table, KvType type = KvType::kF32)
       : rig_(rig), heads_(heads), page_table_(std::move(page_table)) {
+    pages_.type = type;
     pages_.kv_heads = heads.kv_heads;
     pages_.head_dim = heads.head_dim;
     const uint32_t pages = *std::max_element(page_table_.begin(), page_table_.end()) + 1;
-    const std::vector<float> unset(pages * pages_.page_floats(), kNan);
-    buffer_ = *rig.device->allocate(unset.size() * sizeof(float));
+    // All ones are NaN as F32, F16 and as the scale of Q8_0.
+    const std::vector<std::byte> unset(pages * pages_.page_bytes(), std::byte{0xff});
+    buffer_ = *rig.device->allocate(unset.size());
     pages_.view = {&buffer_, 0};
-    rig.device->write(pages_.view, std::as_bytes(std::span(unset)));
+    rig.device->write(pages_.view, unset);
   }
 
   // Tokens [begin, end) of a sequence whose pages start at page_begin of the table.
@@ -90,8 +92,8 @@ std::vector<uint32_t> plain_table(uint32_t tokens) {
 }
 
 std::vector<float> in_chunks(Rig& rig, const Heads& heads, const Sequence& sequence, uint32_t chunk,
-                             std::vector<uint32_t> table) {
-  Cache cache(rig, heads, std::move(table));
+                             std::vector<uint32_t> table, KvType type = KvType::kF32) {
+  Cache cache(rig, heads, std::move(table), type);
   std::vector<float> out;
   for (uint32_t begin = 0; begin < sequence.tokens; begin += chunk) {
     const auto part = cache.step(sequence, begin, std::min(begin + chunk, sequence.tokens), 0);
@@ -125,6 +127,24 @@ std::vector<double> exact_attention(const Heads& heads, const Sequence& sequence
   return out;
 }
 
+// What is left of keys or values in a type, written down once more.
+std::vector<float> rounded(std::vector<float> all, uint32_t dim, KvType type) {
+  if (type == KvType::kF32) return all;
+  for (size_t head = 0; head < all.size(); head += dim) {
+    for (size_t begin = 0; begin < dim; begin += kKvBlock) {
+      const auto block = std::span(all).subspan(head + begin, std::min<size_t>(32, dim - begin));
+      float largest = 0;
+      for (const float value : block) largest = std::max(largest, std::abs(value));
+      const double scale = f16_to_float(float_to_f16(largest / 127));
+      for (float& value : block)
+        value = type == KvType::kF16 ? f16_to_float(float_to_f16(value))
+                                     : static_cast<float>(std::nearbyint(value / scale) * scale);
+    }
+  }
+  return all;
+}
+
+constexpr KvType kTypes[] = {KvType::kF32, KvType::kF16, KvType::kQ8_0};
 constexpr Heads kHeads[] = {{4, 2, 16}, {8, 1, 24}, {3, 3, 5}, {30, 1, 8}, {8, 2, 128}, {2, 1, 40}};
 
 TEST(Attend, IsWithinRoundingOfTheExactSoftmax) {
@@ -133,11 +153,59 @@ TEST(Attend, IsWithinRoundingOfTheExactSoftmax) {
     Rig rig(kernels);
     for (const Heads& heads : kHeads) {
       const Sequence sequence = random_sequence(rng, heads, 70);
-      const auto out = in_chunks(rig, heads, sequence, 70, plain_table(70));
-      const auto expected = exact_attention(heads, sequence);
+      for (const KvType type : kTypes) {
+        const auto out = in_chunks(rig, heads, sequence, 70, plain_table(70), type);
+        Sequence kept = sequence;
+        kept.key = rounded(kept.key, heads.head_dim, type);
+        kept.value = rounded(kept.value, heads.head_dim, type);
+        const auto expected = exact_attention(heads, kept);
+        for (size_t i = 0; i < out.size(); ++i)
+          ASSERT_NEAR(out[i], expected[i], 3e-6) << name_of(kernels) << ' ' << name_of(type)
+                                                 << " head_dim " << heads.head_dim << " at " << i;
+      }
+    }
+  }
+}
+
+// Keys up to 2, values up to 1: half a unit of F16 is at most 2^-11 of a number, of Q8_0 a 254th of
+// its block's largest (and what fp16 takes from the scale).
+TEST(Attend, StaysNearF32WithKeysAndValuesOfFewerBits) {
+  Rng rng(48);
+  Rig rig(CpuKernels::kBest);
+  for (const Heads& heads : kHeads) {
+    const Sequence sequence = random_sequence(rng, heads, 90);
+    const auto expected = in_chunks(rig, heads, sequence, 90, plain_table(90));
+    for (const auto& [type, most] :
+         {std::pair{KvType::kF16, 2e-3}, std::pair{KvType::kQ8_0, 2e-2}}) {
+      const auto out = in_chunks(rig, heads, sequence, 90, plain_table(90), type);
+      double largest = 0;
       for (size_t i = 0; i < out.size(); ++i)
-        ASSERT_NEAR(out[i], expected[i], 3e-6)
-            << name_of(kernels) << " head_dim " << heads.head_dim << " element " << i;
+        largest = std::max(largest, std::abs(double{out[i]} - expected[i]));
+      EXPECT_LE(largest, most) << name_of(type) << " head_dim " << heads.head_dim;
+      EXPECT_GE(largest, 1e-6) << name_of(type) << " is not f32";
+    }
+  }
+}
+
+TEST(Attend, GivesTheSameBitsWithKeysAndValuesOfFewerBits) {
+  Rng rng(49);
+  Rig portable(CpuKernels::kPortable);
+  for (const KvType type : {KvType::kF16, KvType::kQ8_0}) {
+    for (const Heads& heads : kHeads) {
+      Sequence sequence = random_sequence(rng, heads, 100);
+      for (size_t i = 0; i < sequence.key.size(); i += 3) sequence.key[i] *= 1e-6F;  // subnormals
+      std::fill_n(sequence.value.begin(), heads.head_dim * heads.kv_heads, 0.0F);
+      const auto expected = in_chunks(portable, heads, sequence, 1, plain_table(100), type);
+      for (const CpuKernels kernels : usable_kernels()) {
+        for (const unsigned threads : {1U, 3U}) {
+          Rig rig(kernels, threads);
+          for (const uint32_t chunk : {1U, 7U, 100U})
+            EXPECT_TRUE(
+                same_bits(in_chunks(rig, heads, sequence, chunk, plain_table(100), type), expected))
+                << name_of(kernels) << ' ' << name_of(type) << " head_dim " << heads.head_dim
+                << " chunk " << chunk << ", " << threads << " threads";
+        }
+      }
     }
   }
 }
@@ -244,6 +312,53 @@ TEST(Attend, PassesNanOnToEveryTokenThatSeesIt) {
       }
     }
   }
+}
+
+// What is not finite must not pass for a number: F16, which ends at 65504, keeps it as F32 does,
+// and a block of Q8_0 that holds a NaN or an infinity is NaN.
+TEST(Attend, KeepsWhatIsNotFiniteInEveryType) {
+  Rng rng(50);
+  const Heads heads{2, 2, 40};
+  const size_t width = size_t{heads.heads} * heads.head_dim;
+  constexpr float kBad[] = {kNan, kInf, -kInf};
+  for (const CpuKernels kernels : usable_kernels()) {
+    Rig rig(kernels);
+    for (const auto member : {&Sequence::key, &Sequence::value}) {
+      for (const float bad : kBad) {
+        Sequence sequence = random_sequence(rng, heads, 50);
+        (sequence.*member)[33 * width + 3] = bad;  // head 0, d 3
+        const auto plain = in_chunks(rig, heads, sequence, 50, plain_table(50));
+        const auto f16 = in_chunks(rig, heads, sequence, 50, plain_table(50), KvType::kF16);
+        const auto q8_0 = in_chunks(rig, heads, sequence, 50, plain_table(50), KvType::kQ8_0);
+        for (size_t i = 0; i < plain.size(); ++i) {
+          ASSERT_EQ(std::isfinite(f16[i]), std::isfinite(plain[i])) << name_of(kernels) << ' ' << i;
+          const bool touched =
+              i / width >= 33 &&
+              (member == &Sequence::key ? i % width < heads.head_dim : i % width < kKvBlock);
+          ASSERT_EQ(std::isnan(q8_0[i]), touched) << name_of(kernels) << ' ' << i;
+        }
+      }
+    }
+    Sequence sequence = random_sequence(rng, heads, 3);
+    sequence.value[3] = 1e6F;
+    EXPECT_TRUE(std::isfinite(in_chunks(rig, heads, sequence, 3, plain_table(3))[3]));
+    EXPECT_TRUE(std::isinf(in_chunks(rig, heads, sequence, 3, plain_table(3), KvType::kF16)[3]));
+  }
+}
+
+TEST(Attend, OfHeadsThatAreTooWideForAType) {
+  Rig rig(CpuKernels::kBest);
+  for (const KvType type : kTypes) {
+    EXPECT_TRUE(rig.device->keeps(type, 512));
+    EXPECT_EQ(rig.device->keeps(type, 513), type == KvType::kF32);
+  }
+  Rng rng(51);
+  const Heads heads{2, 1, 512};
+  Rig wide(CpuKernels::kBest, 1, {8, 1024, 64});
+  const Sequence sequence = random_sequence(rng, heads, 5);
+  const auto expected = in_chunks(wide, heads, sequence, 5, plain_table(5));
+  const auto out = in_chunks(wide, heads, sequence, 5, plain_table(5), KvType::kF16);
+  for (size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], expected[i], 4e-3) << i;
 }
 
 TEST(Attend, StaysFiniteWithScoresThatWouldOverflowAPlainSoftmax) {

@@ -35,6 +35,7 @@ TEST_P(StepAllocation, IsZeroForPromptsDecodingAndSharedBatches) {
       settings.options.prompt_chunk = 32;
       settings.options.sequences = 2;
       settings.options.bets = bets;
+      settings.options.kv = bets ? KvType::kQ8_0 : KvType::kF16;
       OpenModel model(shattered(golden_dir(GetParam())), settings);
       Session session = model.session();
       const auto quiet = [](size_t, size_t) {};

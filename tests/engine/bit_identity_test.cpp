@@ -81,6 +81,25 @@ TEST_P(BitIdentity, HoldsForEveryRingThreadsChunkAndBets) {
   }
 }
 
+TEST_P(BitIdentity, HoldsForEveryChunkAndThreadCountWithKeysAndValuesOfFewerBits) {
+  const std::vector<uint32_t> f32 = bits({});
+  for (const KvType type : {KvType::kF16, KvType::kQ8_0}) {
+    EngineSettings plain;
+    plain.options.kv = type;
+    plain.threads = 1;
+    const std::vector<uint32_t> expected = bits(plain);
+    EXPECT_NE(expected, f32) << name_of(type);
+    for (const uint32_t chunk : {1U, 7U, 64U, 512U}) {
+      EngineSettings settings;
+      settings.options.kv = type;
+      settings.options.prompt_chunk = chunk;
+      settings.options.ring_slots = chunk == 7 ? 2U : GetParam().records;
+      settings.threads = chunk == 1 ? 3 : 2;
+      ASSERT_EQ(bits(settings), expected) << name_of(type) << " chunk " << chunk;
+    }
+  }
+}
+
 TEST_P(BitIdentity, HoldsForEveryReadEngineAndEvictionPolicy) {
   const std::vector<uint32_t> expected = bits({});
   for (const IoEngine io : {IoEngine::kAuto, IoEngine::kPread, IoEngine::kBuffered}) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
+#include <vector>
 
 #include "base/thread_pool.h"
 #include "devices/cpu/cpu_device.h"
@@ -79,6 +81,52 @@ TEST_F(KvCacheTest, RefusesMoreSequencesThanItHasRoomForAndReusesClosedOnes) {
   const auto again = cache_->open_sequence();
   ASSERT_TRUE(again);
   EXPECT_TRUE(cache_->extend(*again, 100));
+}
+
+TEST_F(KvCacheTest, TakesTheBytesOfItsType) {
+  // 2 layers of 2 heads of 8 numbers, keys and values; so many positions that regions are whole
+  // pages of memory.
+  const auto bytes = [](KvType type) {
+    return KvCache::bytes_for(two_layers(), {.context = 51200, .type = type});
+  };
+  constexpr uint64_t kNumbers = uint64_t{51200} * 2 * 2 * 8 * 2;
+  EXPECT_EQ(bytes(KvType::kF32), kNumbers * 4);
+  EXPECT_EQ(bytes(KvType::kF16), kNumbers * 2);
+  EXPECT_EQ(bytes(KvType::kQ8_0), kNumbers + kNumbers / 8 * 2);  // a scale for a head's 8 numbers
+}
+
+TEST_F(KvCacheTest, CopiesPagesOfEveryTypeByteForByte) {
+  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+    auto cache =
+        KvCache::open(two_layers(), {.context = 64, .sequences = 2, .type = type}, *device_);
+    ASSERT_TRUE(cache);
+    const SequenceId a = *cache->open_sequence();
+    const SequenceId b = *cache->open_sequence();
+    ASSERT_TRUE(cache->extend(a, 64));
+    const KvPages pages = cache->layer(1);
+    std::vector<std::byte> written(pages.page_bytes());
+    for (size_t i = 0; i < written.size(); ++i) written[i] = static_cast<std::byte>(i * 7 + 3);
+    const auto at = [&](uint32_t page) {
+      return View{pages.view.buffer, pages.view.offset + page * pages.page_bytes()};
+    };
+    device_->write(at(cache->page(a, 1)), written);
+    cache->share_copy(b, cache->page(a, 1));
+    const View copy = at(cache->page(b, 0));
+    EXPECT_EQ(std::memcmp(copy.buffer->host().data() + copy.offset, written.data(), written.size()),
+              0)
+        << name_of(type);
+  }
+}
+
+TEST_F(KvCacheTest, RefusesPagesThatTheDeviceDoesNotKeep) {
+  ModelSpec spec = two_layers();
+  spec.layers[1].attention.head_dim = 1024;
+  ASSERT_TRUE(KvCache::open(spec, {.context = 64}, *device_));
+  const auto cache = KvCache::open(spec, {.context = 64, .type = KvType::kQ8_0}, *device_);
+  ASSERT_FALSE(cache);
+  EXPECT_EQ(cache.error().code, Code::kUnsupported);
+  EXPECT_NE(cache.error().message.find("q8_0"), std::string::npos);
+  EXPECT_NE(cache.error().message.find("1024"), std::string::npos);
 }
 
 }  // namespace

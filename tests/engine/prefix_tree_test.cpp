@@ -62,7 +62,7 @@ class PrefixTreeTest : public testing::Test {
 
   Rows row_of(uint32_t page) {
     pages_ = cache_->layer(0);
-    const auto floats = static_cast<uint32_t>(pages_.page_floats());
+    const auto floats = static_cast<uint32_t>(pages_.page_bytes() / sizeof(float));
     return Rows{pages_.view, 10, floats, floats}.row(page);
   }
   void fill(uint32_t page, float mark) {

@@ -1,10 +1,10 @@
 #include "devices/cpu/attention.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "base/check.h"
+#include "devices/cpu/kv_page.h"
 #include "devices/cpu/parallel.h"
 
 namespace smoe::cpu {
@@ -12,50 +12,25 @@ namespace {
 
 static_assert(kStepPositions == kPagePositions, "one page is one step of the softmax");
 
-struct Pages {
-  float* data;
-  size_t floats;  // of a page, all heads
-  size_t capacity;
-  uint32_t head_dim;
-
-  explicit Pages(const KvPages& pages) : floats(pages.page_floats()), head_dim(pages.head_dim) {
-    SMOE_CHECK(floats > 0 && pages.view.buffer != nullptr);
-    const size_t bytes = pages.view.buffer->host().size();
-    SMOE_CHECK(pages.view.offset <= bytes);
-    capacity = (bytes - pages.view.offset) / (floats * sizeof(float));
-    data = host_floats(pages.view, capacity * floats);
-  }
-  // Keys of one head in one page; the values follow 32 * head_dim floats later.
-  float* keys(uint32_t page, uint32_t head) const {
-    SMOE_CHECK(page < capacity);
-    return data + page * floats + size_t{head} * 2 * kPagePositions * head_dim;
-  }
-};
-
 uint32_t page_of(std::span<const uint32_t> page_table, const TokenPlace& place, uint32_t index) {
   SMOE_CHECK(size_t{place.page_begin} + index < page_table.size());
   return page_table[place.page_begin + index];
 }
 
-void store_token(const StoreKvCall& call, const Pages& pages, const float* key, const float* value,
-                 const TokenPlace& place) {
+void store_token(const StoreKvCall& call, const HostPages& pages, const float* key,
+                 const float* value, const TokenPlace& place) {
   const uint32_t page = page_of(call.page_table, place, place.position / kPagePositions);
-  const uint32_t position = place.position % kPagePositions;
-  const uint32_t dim = pages.head_dim;
-  for (uint32_t head = 0; head < call.pages.kv_heads; ++head) {
-    float* keys = pages.keys(page, head);
-    float* values = keys + size_t{kPagePositions} * dim;
-    float* column = keys + size_t{position / kTileRows} * dim * kTileRows + position % kTileRows;
-    for (uint32_t d = 0; d < dim; ++d) column[size_t{d} * kTileRows] = key[size_t{head} * dim + d];
-    std::memcpy(values + size_t{position} * dim, value + size_t{head} * dim, dim * sizeof(float));
-  }
+  const uint32_t dim = pages.head_dim();
+  for (uint32_t head = 0; head < call.pages.kv_heads; ++head)
+    pages.store(page, head, place.position % kPagePositions, key + size_t{head} * dim,
+                value + size_t{head} * dim);
 }
 
 // Everything that the blocks of one call share.
 struct Attention {
   const Means& means;
   const AttendCall& call;
-  Pages pages;
+  HostPages pages;
   HostRows query;
   HostRows out;
   uint32_t group;          // query heads of one KV head
@@ -99,11 +74,14 @@ class Block {
     uint32_t last = 0;
     for (uint32_t i = 0; i < count_; ++i) last = std::max(last, place_of(i).position);
     for (uint32_t page = 0; page <= last / kPagePositions; ++page) {
+      const uint32_t index = page_of(attention_.call.page_table, place_of(0), page);
+      const PageView view =
+          attention_.pages.view(attention_.means.kernels, index, kv_head_, scratch_.tiles);
       for (uint32_t i = 0; i < count_;) {
         const uint32_t positions = positions_of(i, page);
         uint32_t end = i + 1;
         while (end < count_ && positions_of(end, page) == positions) ++end;
-        if (positions > 0) add_page(page, i, end, positions);
+        if (positions > 0) add_page(view, i, end, positions);
         i = end;
       }
     }
@@ -115,7 +93,7 @@ class Block {
   const TokenPlace& place_of(uint32_t i) const { return attention_.call.places[token_of(i)]; }
   size_t column_of(uint32_t i) const {
     const uint32_t head = kv_head_ * attention_.group + (begin_ + i) % attention_.group;
-    return size_t{head} * attention_.pages.head_dim;
+    return size_t{head} * attention_.pages.head_dim();
   }
   float* query(uint32_t i) const { return scratch_.queries + i * attention_.query_stride; }
   float* sums(uint32_t i) const { return scratch_.sums + i * attention_.query_stride; }
@@ -131,25 +109,23 @@ class Block {
   void load_queries() {
     for (uint32_t i = 0; i < count_; ++i) {
       const float* from = attention_.query.row(token_of(i)) + column_of(i);
-      for (uint32_t d = 0; d < attention_.pages.head_dim; ++d)
+      for (uint32_t d = 0; d < attention_.pages.head_dim(); ++d)
         query(i)[d] = from[d] * attention_.call.scale;
       std::fill_n(sums(i), attention_.query_stride, 0.0F);
       states_[i] = {-std::numeric_limits<float>::infinity(), 0.0F};
     }
   }
 
-  void add_page(uint32_t page, uint32_t begin, uint32_t end, uint32_t positions) {
-    const uint32_t index = page_of(attention_.call.page_table, place_of(begin), page);
-    const float* keys = attention_.pages.keys(index, kv_head_);
+  void add_page(const PageView& page, uint32_t begin, uint32_t end, uint32_t positions) {
     const KernelTable& kernels = attention_.means.kernels;
     float rescale[kMaxQueries];
-    add_scores(keys, begin, end, positions);
+    add_scores(page.keys, begin, end, positions);
     for (uint32_t i = begin; i < end; ++i)
       rescale[i] = kernels.softmax_step(scores(i), positions, states_[i]);
 
     ValueRun run;
-    run.head_dim = attention_.pages.head_dim;
-    run.values = keys + size_t{kPagePositions} * run.head_dim;
+    run.head_dim = attention_.pages.head_dim();
+    run.values = page.values;
     run.positions = positions;
     run.sums_stride = attention_.query_stride;
     for (uint32_t i = begin; i < end; i += run.row_count) {
@@ -167,9 +143,9 @@ class Block {
     const TileKernel& kernel = attention_.means.kernels.tiles_of(Format::kF32);
     TileRun run;
     run.tiles = reinterpret_cast<const std::byte*>(keys);
-    run.tile_stride = size_t{attention_.pages.head_dim} * kTileRows * sizeof(float);
+    run.tile_stride = size_t{attention_.pages.head_dim()} * kTileRows * sizeof(float);
     run.count = ceil_div(positions, kTileRows);
-    run.cols = attention_.pages.head_dim;
+    run.cols = attention_.pages.head_dim();
     run.out_stride = kStepPositions;
     run.out_width = positions;
     for (uint32_t i = begin; i < end; i += run.row_count) {
@@ -184,7 +160,8 @@ class Block {
   void store_results() {
     for (uint32_t i = 0; i < count_; ++i) {
       float* to = attention_.out.row(token_of(i)) + column_of(i);
-      for (uint32_t d = 0; d < attention_.pages.head_dim; ++d) to[d] = sums(i)[d] / states_[i].sum;
+      for (uint32_t d = 0; d < attention_.pages.head_dim(); ++d)
+        to[d] = sums(i)[d] / states_[i].sum;
     }
   }
 
@@ -219,7 +196,7 @@ void store_kv(const Means& means, const StoreKvCall& call) {
   const HostRows key(call.key);
   const HostRows value(call.value);
   if (key.count == 0) return;
-  const Pages pages(call.pages);
+  const HostPages pages(call.pages);
   SMOE_CHECK(key.width == call.pages.kv_heads * call.pages.head_dim && value.width == key.width);
   SMOE_CHECK(key.count == call.places.size() && value.count == key.count);
   // Scattered writes: about four times the price of a multiply-add.

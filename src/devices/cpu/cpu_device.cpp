@@ -10,6 +10,7 @@
 #include "devices/cpu/attention.h"
 #include "devices/cpu/host_views.h"
 #include "devices/cpu/kernel_sets.h"
+#include "devices/cpu/kv_page.h"
 #include "devices/cpu/matrix.h"
 #include "devices/cpu/parallel.h"
 #include "devices/cpu/scratch.h"
@@ -49,6 +50,10 @@ class CpuDevice final : public Device {
 
   void release(uint64_t handle) override {
     if (handle != kAdopted) owned_[handle - 1] = AlignedBuffer();
+  }
+
+  bool keeps(KvType type, uint32_t head_dim) const override {
+    return head_dim > 0 && (type == KvType::kF32 || head_dim <= cpu::HostPages::kWidestHead);
   }
 
   size_t scratch_bytes(const Limits& limits) const override {

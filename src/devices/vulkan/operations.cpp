@@ -274,7 +274,7 @@ void VulkanDevice::store_kv(const StoreKvCall& call) {
   const Range reads[] = {range(call.key), range(call.value)};
   // Any page of the layer; the next layer's lie behind them.
   const uint32_t last = *std::max_element(call.page_table.begin(), call.page_table.end());
-  const size_t bytes = (size_t{last} + 1) * pages.page_floats() * sizeof(float);
+  const size_t bytes = (size_t{last} + 1) * pages.page_bytes();
   const Range all{address(pages.view, bytes), bytes};
   const StoreKvPush push{reads[0].begin,
                          reads[1].begin,
@@ -306,7 +306,7 @@ void VulkanDevice::attend(const AttendCall& call) {
     SMOE_CHECK(place.page_begin + place.position / kPagePositions < call.page_table.size());
   recorder_->make_room(call.places.size_bytes() + call.page_table.size_bytes());
   const uint32_t last = *std::max_element(call.page_table.begin(), call.page_table.end());
-  const size_t bytes = (size_t{last} + 1) * pages.page_floats() * sizeof(float);
+  const size_t bytes = (size_t{last} + 1) * pages.page_bytes();
   const Range reads[] = {range(call.query), {address(pages.view, bytes), bytes}};
   const Range out = range(call.out);
   const AttendPush push{reads[0].begin,

@@ -17,7 +17,7 @@ std::vector<float> attended(Device& device, const Shape& shape, uint32_t length,
   Rng rng(420);
   const uint32_t pages = ceil_div(length, kPagePositions);
   KvPages cache{{}, shape.kv_heads, shape.head_dim};
-  const size_t bytes = cache.page_floats() * sizeof(float) * 2 * pages;
+  const size_t bytes = cache.page_bytes() * 2 * pages;
   Buffer buffer = *device.allocate(bytes);
   // What was never stored must not matter.
   const std::vector<float> nothing(bytes / sizeof(float), kNan);

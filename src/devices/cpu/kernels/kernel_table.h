@@ -84,6 +84,12 @@ struct KernelTable {
   SoftmaxStep softmax_step;
   void (*add_values)(const ValueRun& run);
   uint32_t value_rows;  // most rows of one add_values, as max_rows
+  // Numbers of the KV cache as f32, which is exact: `count` of F16, a multiple of 32; and one
+  // head's keys or values in a page of Q8_0, codes and scales as KvPages (compute/tensor.h) has
+  // them. Seven floats behind the last value may be written.
+  void (*widen_f16)(const std::byte* in, size_t count, float* out);
+  void (*widen_keys)(const std::byte* in, uint32_t head_dim, float* out);
+  void (*widen_values)(const std::byte* in, uint32_t head_dim, float* out);
   void (*normalize)(const NormRun& run);
   // gate[i] = silu(gate[i]) * up[i]
   void (*gate)(float* gate, const float* up, uint32_t width);

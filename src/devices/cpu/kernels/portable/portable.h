@@ -27,6 +27,9 @@ void run_blocks(const TileRun& run);
 
 float softmax_step(float* scores, uint32_t positions, SoftmaxState& state);
 void add_values(const ValueRun& run);
+void widen_f16(const std::byte* in, size_t count, float* out);
+void widen_keys(const std::byte* in, uint32_t head_dim, float* out);
+void widen_values(const std::byte* in, uint32_t head_dim, float* out);
 
 void normalize(const NormRun& run);
 void gate(float* gate, const float* up, uint32_t width);
