@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 3> kVerifyWords{"always", "first", "never
 constexpr std::array<std::string_view, 4> kIoWords{"auto", "uring", "pread", "buffered"};
 constexpr std::array<std::string_view, 3> kEvictionWords{"lru", "rates", "fitted"};
 constexpr std::array<std::string_view, 4> kKernelWords{"best", "portable", "avx2", "neon"};
+constexpr std::array<std::string_view, 2> kActivationWords{"f32", "bf16"};
 constexpr std::array<std::string_view, 2> kReasoningWords{"reasoning_content", "reasoning"};
 constexpr std::array<std::string_view, 5> kLevelWords{"debug", "info", "warn", "error", "off"};
 
@@ -401,6 +402,17 @@ constexpr std::array kFlags{
                                  size_t index) { settings.kv = static_cast<KvType>(index); }},
          .help = "how keys and values of the context are kept; f16 takes half the memory, q8_0 "
                  "about a quarter, and both change the result a little",
+         .fallback = "f32"},
+    Flag{.name = "activations",
+         .group = Group::kEngine,
+         .commands = kEngineUsers | set_of(kPlan),
+         .field =
+             ChoiceField{
+                 kActivationWords,
+                 [](Settings& settings,
+                    size_t index) { settings.activations = static_cast<Activations>(index); }},
+         .help = "what BF16 weights multiply; bf16 changes the result (smoe quality shows by how "
+                 "much) and is no faster with the kernels of this version",
          .fallback = "f32"},
     Flag{.name = "prompt-chunk",
          .value = "TOKENS",

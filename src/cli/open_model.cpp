@@ -59,7 +59,8 @@ Result<OpenModel> open_model(const Context& context, const OpenWishes& wishes) {
   OpenModel model;
   model.pool = std::make_unique<ThreadPool>(threads_of(settings));
   SMOE_TRY(model.device,
-           make_device({settings.device.value_or("auto"), settings.kernels, settings.cache_folder},
+           make_device({settings.device.value_or("auto"), settings.kernels, settings.cache_folder,
+                        wishes.unrounded ? Activations::kF32 : settings.activations},
                        *model.pool));
   SMOE_TRY(ModelFiles files, open_model_files(wishes.model.value_or(settings.model)));
   for (const std::string& note : files.notes) log::info("{}: {}", files.path.string(), note);

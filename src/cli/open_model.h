@@ -35,7 +35,7 @@ struct OpenWishes {
   VisitObserver* observer = nullptr;                // outlives the engine
   std::optional<std::filesystem::path> model = {};  // another one than the command's
   std::optional<uint64_t> memory_bytes = {};        // over --memory
-  bool unrounded = false;                           // over --kv: as exact as it can be
+  bool unrounded = false;  // over --kv and --activations: as exact as it can be
 };
 
 // Fails: as Engine::open.

@@ -222,7 +222,8 @@ Outcome plan_command(Context& context) {
   const Signals::AtOnce at_once(context.signals);
   SMOE_TRY(const Outline outline, outline_of(settings));
   ThreadPool pool(threads_of(settings));
-  SMOE_TRY(const std::unique_ptr<Device> device, make_cpu_device(pool, settings.kernels));
+  SMOE_TRY(const std::unique_ptr<Device> device,
+           make_cpu_device(pool, settings.kernels, settings.activations));
   const Planner planner(settings, outline, *device);
   PlanReport report(settings.model, outline);
   report.threads = pool.threads();

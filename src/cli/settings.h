@@ -115,6 +115,7 @@ struct Settings {
   Verify verify = Verify::kFirst;
   bool bets = false;
   KvType kv = KvType::kF32;
+  Activations activations = Activations::kF32;
   bool elastic = true;
   bool claims = false;
   std::optional<std::string> mirror;

@@ -39,6 +39,9 @@ struct ProjectCall {
   Vector bias;  // may be empty
   Rows in;
   Rows out;
+  // Of weights that are not blocks: activations count as they are, even where a device was told to
+  // round them. For choices, which must not turn on a rounding.
+  bool exact = false;
 };
 
 // Rotary embedding in place on `heads` heads of head_dim floats a row; the first `dims` floats of

@@ -25,10 +25,13 @@ std::optional<uint32_t> gpu_number(std::string_view name) {
 }
 
 Made make_cpu(const DeviceWish& wish, ThreadPool& pool) {
-  return make_cpu_device(pool, wish.kernels);
+  return make_cpu_device(pool, wish.kernels, wish.activations);
 }
 
 Made make_gpu(uint32_t index, const DeviceWish& wish) {
+  if (wish.activations != Activations::kF32)
+    return Error{Code::kUnsupported,
+                 "--activations bf16: GPUs do not round activations; --device cpu does"};
   return make_vulkan_device(index, {wish.cache_folder, false});
 }
 

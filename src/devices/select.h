@@ -18,10 +18,12 @@ struct DeviceWish {
   std::string name = "auto";
   CpuKernels kernels = CpuKernels::kBest;  // of the cpu
   std::filesystem::path cache_folder;      // for compiled GPU kernels; empty: they are not kept
+  Activations activations = Activations::kF32;  // rounded ones: the cpu only
 };
 
 // Lifetime: `pool` outlives the device. Fails: kUsage for an unknown name, listing the known ones;
-// kUnsupported when the processor lacks the chosen kernels or the GPU what it needs; kNotFound
+// kUnsupported when the processor lacks the chosen kernels or the GPU what it needs (a GPU also for
+// rounded activations); kNotFound
 // without such a GPU.
 Result<std::unique_ptr<Device>> make_device(const DeviceWish& wish, ThreadPool& pool);
 

@@ -196,7 +196,7 @@ Status Step::routed(uint32_t layer) {
   const auto values = std::span(scratch.router_values).first(size_t{tokens_} * ffn.experts);
   {
     const Timed timed(stats_.routing_ns);
-    device.project({parts_.scout->layer(layer).router, {}, normed, logits});
+    device.project({parts_.scout->layer(layer).router, {}, normed, logits, true});
     SMOE_DO(device.read(logits, values));
     if (Status status = route(ffn, values, scratch.routing, scratch.router_work); !status)
       return std::move(status).error().in(fmt::format("layer {}", layer));
@@ -240,7 +240,7 @@ void Step::bet_on(uint32_t layer) {
   const auto values = std::span(scratch.router_values).first(size_t{tokens_} * ffn.experts);
   device.normalize(
       {rows(scratch.hidden, width), weights.ffn_norm, width, parts_.spec->norm_epsilon, normed});
-  device.project({weights.router, {}, normed, logits});
+  device.project({weights.router, {}, normed, logits, true});
   if (!device.read(logits, values)) return;  // the layer's own read fails as well, and says why
   // The likelier half: past that, a wrong guess costs more disk time than a right one saves.
   FfnSpec likely = ffn;

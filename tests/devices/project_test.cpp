@@ -22,13 +22,14 @@ std::vector<Shape> shapes_of(Format format) {
 }
 
 std::vector<float> project(Rig& rig, const TestMatrix& matrix, std::span<const float> in,
-                           uint32_t count, std::span<const float> bias = {}) {
+                           uint32_t count, std::span<const float> bias = {}, bool exact = false) {
   Device& device = *rig.device;
   const DeviceMatrix weight = upload(device, matrix);
   const DeviceRows rows = make_rows(device, count, matrix.cols, in);
   const DeviceRows out = make_rows(device, count, matrix.rows);
   std::unique_ptr<Buffer> bias_buffer;
   ProjectCall call{weight.matrix, {}, rows.rows, out.rows};
+  call.exact = exact;
   if (!bias.empty()) call.bias = make_vector(device, bias_buffer, bias);
   device.project(call);
   return values_of(device, out.rows);
@@ -96,6 +97,32 @@ TEST(Project, QuantisedActivationsStayNearTheExactProduct) {
         squares += term * term;
       }
       EXPECT_NEAR(out[row], sum, 5e-2 * std::sqrt(squares)) << info(format).name << " row " << row;
+    }
+  }
+}
+
+// Told to round activations, a device does so for BF16 weights, and for nothing else.
+TEST(Project, RoundsActivationsForBf16WeightsWhereItIsTold) {
+  Rng rng(4);
+  for (const CpuKernels kernels : usable_kernels()) {
+    Rig plain(kernels);
+    Rig rounding(kernels, 2, {600, 2048, 4096}, Activations::kBF16);
+    for (const Format format : kAllFormats) {
+      for (const Shape shape : shapes_of(format)) {
+        const TestMatrix matrix = random_matrix(rng, format, shape.rows, shape.cols);
+        for (const uint32_t count : {1U, 9U, 200U}) {
+          const auto in = random_values(rng, size_t{count} * shape.cols);
+          std::vector<float> rounded = in;
+          for (float& value : rounded) value = bf16_to_float(float_to_bf16(value));
+          const auto expected =
+              project(plain, matrix, format == Format::kBF16 ? rounded : in, count);
+          EXPECT_TRUE(same_bits(project(rounding, matrix, in, count), expected))
+              << name_of(kernels) << ' ' << info(format).name << ' ' << count << " rows";
+          EXPECT_TRUE(same_bits(project(rounding, matrix, in, count, {}, true),
+                                project(plain, matrix, in, count)))
+              << name_of(kernels) << ' ' << info(format).name << " exact";
+        }
+      }
     }
   }
 }

@@ -28,9 +28,10 @@ struct Rig {
   ThreadPool pool;
   std::unique_ptr<Device> device;
 
-  explicit Rig(CpuKernels kernels, unsigned threads = 1, Device::Limits limits = {600, 2048, 4096})
+  explicit Rig(CpuKernels kernels, unsigned threads = 1, Device::Limits limits = {600, 2048, 4096},
+               Activations activations = Activations::kF32)
       : pool(threads) {
-    auto made = make_cpu_device(pool, kernels);
+    auto made = make_cpu_device(pool, kernels, activations);
     EXPECT_TRUE(made) << made.error().message;
     device = std::move(*made);
     EXPECT_TRUE(device->reserve(limits));

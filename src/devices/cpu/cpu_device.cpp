@@ -26,7 +26,8 @@ using cpu::HostRows;
 // Every operation is done when it returns, so tickets are always finished.
 class CpuDevice final : public Device {
  public:
-  CpuDevice(ThreadPool& pool, const cpu::KernelTable& kernels) : pool_(pool), kernels_(kernels) {}
+  CpuDevice(ThreadPool& pool, const cpu::KernelTable& kernels, Activations activations)
+      : pool_(pool), kernels_(kernels), rounds_(activations == Activations::kBF16) {}
 
   std::string_view name() const override { return "cpu"; }
   std::string description() const override {
@@ -57,11 +58,11 @@ class CpuDevice final : public Device {
   }
 
   size_t scratch_bytes(const Limits& limits) const override {
-    return cpu::Scratch::bytes_for(limits, kernels_, pool_.threads());
+    return cpu::Scratch::bytes_for(limits, {kernels_, rounds_}, pool_.threads());
   }
 
   Status reserve(const Limits& limits) override {
-    SMOE_TRY(scratch_, cpu::Scratch::allocate(limits, kernels_, pool_.threads()));
+    SMOE_TRY(scratch_, cpu::Scratch::allocate(limits, {kernels_, rounds_}, pool_.threads()));
     return {};
   }
 
@@ -100,7 +101,7 @@ class CpuDevice final : public Device {
  private:
   static constexpr uint64_t kAdopted = 0;
 
-  cpu::Means means() { return {kernels_, pool_, scratch_}; }
+  cpu::Means means() { return {kernels_, pool_, scratch_, rounds_}; }
 
   uint64_t keep(AlignedBuffer memory) {
     const auto free = std::find_if(owned_.begin(), owned_.end(),
@@ -116,6 +117,7 @@ class CpuDevice final : public Device {
 
   ThreadPool& pool_;
   const cpu::KernelTable& kernels_;
+  const bool rounds_;  // activations for BF16 weights to BF16
   cpu::Scratch scratch_;
   std::vector<AlignedBuffer> owned_;  // handle - 1 is the index; empty ones are free
   uint64_t submitted_ = 0;
@@ -204,9 +206,10 @@ void CpuDevice::gather(const GatherCall& call) {
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> make_cpu_device(ThreadPool& pool, CpuKernels kernels) {
+Result<std::unique_ptr<Device>> make_cpu_device(ThreadPool& pool, CpuKernels kernels,
+                                                Activations activations) {
   SMOE_TRY(const cpu::KernelTable* table, cpu::choose_kernels(kernels, detect_cpu_features()));
-  return std::unique_ptr<Device>(std::make_unique<CpuDevice>(pool, *table));
+  return std::unique_ptr<Device>(std::make_unique<CpuDevice>(pool, *table, activations));
 }
 
 }  // namespace smoe

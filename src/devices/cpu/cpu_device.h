@@ -2,6 +2,7 @@
 // thread pool.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -13,7 +14,13 @@ namespace smoe {
 
 enum class CpuKernels { kBest, kPortable, kAvx2, kNeon };
 
+// What BF16 weights multiply: activations as they are, or rounded to BF16, which is what a
+// processor's own BF16 products take. Weights of other formats, and products that ask for exact
+// activations (ProjectCall), always get the first.
+enum class Activations : uint8_t { kF32, kBF16 };
+
 // `pool` outlives the device. Fails: kUnsupported when the processor lacks the chosen set.
-Result<std::unique_ptr<Device>> make_cpu_device(ThreadPool& pool, CpuKernels kernels);
+Result<std::unique_ptr<Device>> make_cpu_device(ThreadPool& pool, CpuKernels kernels,
+                                                Activations activations = Activations::kF32);
 
 }  // namespace smoe

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/floats.h"
 #include "devices/cpu/parallel.h"
 
 namespace smoe::cpu {
@@ -15,6 +16,12 @@ bool is_quantized(Format format) { return info(format).block_k > 1; }
 size_t activation_bytes(const KernelTable& kernels, Format format, uint32_t cols) {
   if (!is_quantized(format)) return cols * sizeof(float);
   return cols / kQuantBlock * kernels.quantizer.block_bytes;
+}
+
+// Kept as f32: then the products are the same kernels'.
+void round_to_bf16(const float* in, uint32_t cols, std::byte* out) {
+  auto* to = reinterpret_cast<float*>(out);
+  for (uint32_t k = 0; k < cols; ++k) to[k] = bf16_to_float(float_to_bf16(in[k]));
 }
 
 // A part of a product: some tiles, some k's.
@@ -63,15 +70,16 @@ void expand_tiles(const TileKernel& kernel, float* tiles, TileRun& run) {
 }  // namespace
 
 RowPointers prepare_rows(const Means& means, Format format, RowPointers rows, uint32_t cols) {
-  if (!is_quantized(format)) return rows;
+  const bool rounded = means.rounds && format == Format::kBF16;
+  if (!rounded && !is_quantized(format)) return rows;
   Scratch& scratch = means.scratch;
-  const Quantizer& quantizer = means.kernels.quantizer;
+  const auto prepare = rounded ? round_to_bf16 : means.kernels.quantizer.run;
   const auto count = static_cast<uint32_t>(rows.size());
   for_each_range(means.pool, count, uint64_t{count} * cols,
                  [&](uint32_t begin, uint32_t end, unsigned) {
                    for (uint32_t row = begin; row < end; ++row) {
                      std::byte* out = scratch.quantized + row * scratch.quantized_bytes;
-                     quantizer.run(reinterpret_cast<const float*>(rows[row]), cols, out);
+                     prepare(reinterpret_cast<const float*>(rows[row]), cols, out);
                      scratch.quantized_rows[row] = out;
                    }
                  });
@@ -119,8 +127,9 @@ void project(const Means& means, const ProjectCall& call) {
     const uint32_t count = std::min(kSweepRows, in.count - first);
     for (uint32_t row = 0; row < count; ++row)
       scratch.float_rows[row] = reinterpret_cast<const std::byte*>(in.row(first + row));
-    const RowPointers rows =
-        prepare_rows(means, weight.format, {scratch.float_rows, count}, weight.cols);
+    RowPointers rows{scratch.float_rows, count};
+    if (!call.exact || is_quantized(weight.format))
+      rows = prepare_rows(means, weight.format, rows, weight.cols);
     const Product product{weight, rows, out.row(first), out.stride};
     const auto work = [&](uint32_t begin, uint32_t end, unsigned worker) {
       multiply_tiles(means.kernels, product, begin, end, scratch.workers[worker].tiles);

@@ -16,6 +16,7 @@ struct Means {
   const KernelTable& kernels;
   ThreadPool& pool;
   Scratch& scratch;
+  bool rounds = false;  // activations for BF16 weights to BF16
 };
 
 using RowPointers = std::span<const std::byte* const>;
@@ -33,7 +34,8 @@ inline uint32_t pass_size(uint32_t rows, uint32_t max_rows) {
   return ceil_div(rows, ceil_div(rows, max_rows));
 }
 
-// Rows of floats in the form that `format` wants: themselves, or quantised copies in the scratch.
+// Rows of floats in the form that `format` wants: themselves, or quantised or rounded copies in the
+// scratch.
 RowPointers prepare_rows(const Means& means, Format format, RowPointers rows, uint32_t cols);
 
 // Columns [16 begin, 16 end) of the product. `tiles`: the worker's own memory.

@@ -27,11 +27,15 @@ class Carver {
   size_t used_ = 0;
 };
 
-size_t carve(std::byte* base, const KernelTable& kernels, unsigned threads, Scratch& scratch) {
+size_t carve(std::byte* base, const Scratch::Prepared& prepared, unsigned threads,
+             Scratch& scratch) {
   const size_t widest = align_up(size_t{scratch.limits.widest}, size_t{kTileRows});
   const size_t rows = std::min(scratch.limits.rows, kSweepRows);
   scratch.hidden_stride = widest;
-  scratch.quantized_bytes = ceil_div(widest, size_t{kQuantBlock}) * kernels.quantizer.block_bytes;
+  scratch.quantized_bytes =
+      ceil_div(widest, size_t{kQuantBlock}) * prepared.kernels.quantizer.block_bytes;
+  if (prepared.rounded)
+    scratch.quantized_bytes = std::max(scratch.quantized_bytes, widest * sizeof(float));
   // One head is at most as wide as all heads together; usual ones (128, 256) all fit.
   scratch.query_floats = std::max(widest, size_t{kMaxQueries} * 256);
 
@@ -56,19 +60,19 @@ size_t carve(std::byte* base, const KernelTable& kernels, unsigned threads, Scra
 
 }  // namespace
 
-size_t Scratch::bytes_for(const Device::Limits& limits, const KernelTable& kernels,
+size_t Scratch::bytes_for(const Device::Limits& limits, const Prepared& prepared,
                           unsigned threads) {
   Scratch counted;
   counted.limits = limits;
-  return carve(nullptr, kernels, threads, counted);
+  return carve(nullptr, prepared, threads, counted);
 }
 
-Result<Scratch> Scratch::allocate(const Device::Limits& limits, const KernelTable& kernels,
+Result<Scratch> Scratch::allocate(const Device::Limits& limits, const Prepared& prepared,
                                   unsigned threads) {
   Scratch scratch;
   scratch.limits = limits;
-  SMOE_TRY(scratch.memory, AlignedBuffer::allocate(bytes_for(limits, kernels, threads)));
-  carve(scratch.memory.data(), kernels, threads, scratch);
+  SMOE_TRY(scratch.memory, AlignedBuffer::allocate(bytes_for(limits, prepared, threads)));
+  carve(scratch.memory.data(), prepared, threads, scratch);
   return scratch;
 }
 

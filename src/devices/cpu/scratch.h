@@ -37,16 +37,20 @@ struct WorkerScratch {
 };
 
 struct Scratch {
+  // What rows are turned into before a product.
+  struct Prepared {
+    const KernelTable& kernels;
+    bool rounded;  // also to BF16, kept as f32
+  };
   // Fails: kNoMemory.
-  static Result<Scratch> allocate(const Device::Limits& limits, const KernelTable& kernels,
+  static Result<Scratch> allocate(const Device::Limits& limits, const Prepared& prepared,
                                   unsigned threads);
-  static size_t bytes_for(const Device::Limits& limits, const KernelTable& kernels,
-                          unsigned threads);
+  static size_t bytes_for(const Device::Limits& limits, const Prepared& prepared, unsigned threads);
 
   AlignedBuffer memory;
   Device::Limits limits;
   size_t hidden_stride = 0;    // floats
-  size_t quantized_bytes = 0;  // of one row
+  size_t quantized_bytes = 0;  // of one row, prepared
   size_t query_floats = 0;
 
   const std::byte** float_rows = nullptr;      // [kSweepRows]
