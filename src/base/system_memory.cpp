@@ -226,6 +226,12 @@ std::string address_space_hint() {
   return "; ulimit -v allows " + format_bytes(limit.rlim_cur);
 }
 
+std::optional<HugePages> read_huge_pages(const std::filesystem::path& root) {
+  const std::string text = text_of(root / "proc/self/smaps_rollup");
+  if (text.find("AnonHugePages:") == std::string::npos) return {};
+  return HugePages{kib_field(text, "Anonymous:"), kib_field(text, "AnonHugePages:")};
+}
+
 uint64_t peak_resident_bytes() { return kib_field(text_of("/proc/self/status"), "VmHWM:"); }
 
 }  // namespace smoe

@@ -34,4 +34,13 @@ std::string address_space_hint();
 // Peak resident bytes of this process so far (VmHWM).
 uint64_t peak_resident_bytes();
 
+// This process's memory that no file backs, and how much of it the kernel has put into huge pages.
+// Cost: the kernel walks the page tables, milliseconds for gigabytes.
+struct HugePages {
+  uint64_t memory_bytes = 0;
+  uint64_t huge_bytes = 0;
+};
+// Nothing where the kernel does not tell.
+std::optional<HugePages> read_huge_pages(const std::filesystem::path& root = "/");
+
 }  // namespace smoe

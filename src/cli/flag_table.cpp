@@ -57,6 +57,13 @@ constexpr std::array kFlags{
          .help = "format of the dense matrices",
          .fallback = "what --quant says",
          .reach = Reach::kCommandLine},
+    Flag{.name = "calibrate",
+         .value = "FILE",
+         .commands = set_of(kShatter),
+         .field = TextField{&Settings::calibration_file},
+         .help = "a text like those that the model will read: it is run through the checkpoint "
+                 "first, and weights that meet large activations are rounded most carefully",
+         .reach = Reach::kCommandLine},
     Flag{.name = "text",
          .value = "FILE",
          .commands = set_of(kEval) | set_of(kTrace) | set_of(kQuality),

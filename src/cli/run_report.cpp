@@ -66,6 +66,14 @@ std::string ring_text(const StreamStats& stream, const MemoryPlan& plan) {
   return text;
 }
 
+// Scout, ring and KV cache ask for huge pages; whether the kernel grants them only it knows.
+std::vector<std::string> huge_pages_row() {
+  const auto huge = read_huge_pages();
+  if (!huge) return {"huge pages", "not known", "this system does not tell"};
+  return {"huge pages", format_bytes(huge->huge_bytes),
+          fmt::format("granted of {} of memory in use now", format_bytes(huge->memory_bytes))};
+}
+
 uint64_t tokens_of(const Generation& generation) {
   return generation.prompt_tokens + generation.tokens.size();
 }
@@ -123,6 +131,7 @@ std::string run_table(const Engine& engine, const Generation& generation) {
       {"memory planned", format_bytes(plan.total_bytes()),
        fmt::format("of a budget of {}", format_bytes(plan.budget_bytes))},
       {"memory used", format_bytes(peak_resident_bytes()), "peak"},
+      huge_pages_row(),
   };
   return render_table(columns, rows);
 }
@@ -163,6 +172,7 @@ std::string run_json(const Engine& engine, const Generation& generation, const A
   json.key("memory").begin_object();
   json.member("planned_bytes", plan.total_bytes()).member("budget_bytes", plan.budget_bytes);
   json.member("peak_bytes", peak_resident_bytes());
+  if (const auto huge = read_huge_pages()) json.member("huge_page_bytes", huge->huge_bytes);
   json.member("ring_slots", plan.ring_slots()).member("context", plan.context);
   json.member("ring_slots_in_use", stream.ring_slots);
   json.member("ring_slots_given_back", stream.slots_retired);

@@ -51,29 +51,30 @@ struct Settings {
   // What a single command does.
   Quant quant = Quant::kExact;
   std::optional<std::string> experts_format;  // shatter
-  std::optional<std::string> scout_format;    // shatter
-  std::optional<std::string> text_file;       // eval, trace, quality
-  uint64_t window_tokens = 512;               // eval, quality
-  std::optional<std::string> against;         // quality
-  std::vector<TokenId> tokens;                // logits
-  std::optional<std::string> output;          // logits, trace, oracle
-  bool hidden = false;                        // logits
-  std::optional<std::string> input_file;      // tokenize
-  bool decode = false;                        // tokenize
-  std::optional<bool> special;                // tokenize; its default depends on the direction
-  bool explain = false;                       // tokenize
-  std::optional<std::string> variables;       // template
-  std::optional<std::string> json_schema;     // run: a file
-  std::optional<std::string> grammar;         // run: likewise
-  bool raw = false;                           // run: the prompt as it is, without the chat template
-  std::optional<std::string> system;          // run, chat
-  std::optional<bool> think;                  // run, chat: enable_thinking of the template
-  bool history = true;                        // chat
-  uint64_t prompt_tokens = 512;               // bench, plan
-  uint64_t gen_tokens = 128;                  // bench
-  std::vector<std::string> depths;            // bench
-  uint64_t repeat = 3;                        // bench
-  bool markdown = false;                      // bench
+  std::optional<std::string> calibration_file;
+  std::optional<std::string> scout_format;  // shatter
+  std::optional<std::string> text_file;     // eval, trace, quality
+  uint64_t window_tokens = 512;             // eval, quality
+  std::optional<std::string> against;       // quality
+  std::vector<TokenId> tokens;              // logits
+  std::optional<std::string> output;        // logits, trace, oracle
+  bool hidden = false;                      // logits
+  std::optional<std::string> input_file;    // tokenize
+  bool decode = false;                      // tokenize
+  std::optional<bool> special;              // tokenize; its default depends on the direction
+  bool explain = false;                     // tokenize
+  std::optional<std::string> variables;     // template
+  std::optional<std::string> json_schema;   // run: a file
+  std::optional<std::string> grammar;       // run: likewise
+  bool raw = false;                         // run: the prompt as it is, without the chat template
+  std::optional<std::string> system;        // run, chat
+  std::optional<bool> think;                // run, chat: enable_thinking of the template
+  bool history = true;                      // chat
+  uint64_t prompt_tokens = 512;             // bench, plan
+  uint64_t gen_tokens = 128;                // bench
+  std::vector<std::string> depths;          // bench
+  uint64_t repeat = 3;                      // bench
+  bool markdown = false;                    // bench
 
   // serve.
   std::vector<std::string> models;  // model folders, or folders that hold some

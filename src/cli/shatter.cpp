@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/calibrate.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/storage_choice.h"
@@ -72,6 +73,17 @@ Outcome shatter_command(Context& context) {
   SMOE_DO(check_tokenizer(settings.checkpoint));
   ProgressBar bar(context.terminal);
   SMOE_TRY(ShatterOptions options, storage_options(settings));
+  TextImportance calibrated;
+  if (settings.calibration_file) {
+    if (settings.quant == Quant::kExact && !options.experts && !options.scout)
+      return Error{Code::kUsage,
+                   "--calibrate: nothing is rounded; --quant, --experts or --scout say what"};
+    SMOE_TRY(calibrated, importance_of_text(context));
+    options.calibration.checksum = calibrated.importance->checksum();
+    options.calibration.importance = [&](Role role, uint32_t layer, uint32_t expert) {
+      return calibrated.importance->of(role, layer, expert);
+    };
+  }
   options.threads = threads_of(settings);
   options.cancelled = &context.signals.cancelled();
   options.progress = [&bar](const ShatterProgress& progress) {

@@ -90,6 +90,7 @@ Result<MemoryPlan> Engine::plan(const ModelSpec& spec, const ModelSizes& sizes,
   request.sizes = sizes.records;
   request.scratch_of = [&, context = request.context](uint32_t rows) {
     return sizes.arrival_bytes + Scratch::bytes_for(spec, rows) +
+           (options.importance != nullptr ? Importance::bytes_for(spec, rows) : 0) +
            device.scratch_bytes(Scratch::limits_for(spec, rows, context));
   };
   request.ring_slots = options.ring_slots;
@@ -144,6 +145,7 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(ModelFiles files, const Engin
   engine->scratch_.routing.summarize = engine->streamer_ && engine->streamer_->wants_router();
   SMOE_DO(device.reserve(Scratch::limits_for(spec, plan.prompt_chunk, plan.context)));
 
+  if (options.importance != nullptr) SMOE_DO(options.importance->attach(device, plan.prompt_chunk));
   Step::Parts parts;
   parts.spec = &spec;
   parts.device = &device;
@@ -153,6 +155,7 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(ModelFiles files, const Engin
   parts.scratch = &engine->scratch_;
   parts.cancelled = &engine->cancelled_;
   parts.bets = options.bets;
+  parts.importance = options.importance;
   engine->step_ = std::make_unique<Step>(parts);
   engine->remember_claims_ = options.remember_claims;
   if (options.warm && engine->streamer_) engine->start_warming();

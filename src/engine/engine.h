@@ -15,6 +15,7 @@
 #include "compute/device.h"
 #include "engine/batch.h"
 #include "engine/experts.h"
+#include "engine/importance.h"
 #include "engine/kv_cache.h"
 #include "engine/memory_watch.h"
 #include "engine/scout.h"
@@ -54,6 +55,7 @@ struct EngineOptions {
   bool warm = false;
   bool remember_claims = false;
   std::filesystem::path mirror;  // a copy of the model folder, perhaps on another drive; or none
+  Importance* importance = nullptr;   // listens to each step; outlives the engine
   VisitObserver* observer = nullptr;  // sees what each step demands; outlives the engine
 };
 

@@ -121,8 +121,13 @@ Status LocalExperts::compute(const ExpertsCall& call, Lease lease, const Routing
     device_.refresh({&ring_, offset}, lease.record().size());
     known = lease.key();
   }
-  device_.run_expert({matrix(records.gate, lease), matrix(records.up, lease),
-                      matrix(records.down, lease), call.in, call.routing->rows_of(member), out});
+  const Matrix gate = matrix(records.gate, lease);
+  const Matrix up = matrix(records.up, lease);
+  if (call.importance != nullptr)
+    call.importance->add({Role::kExpertDown, call.layer, member.expert, gate, up}, call.in,
+                         call.routing->rows_of(member));
+  device_.run_expert(
+      {gate, up, matrix(records.down, lease), call.in, call.routing->rows_of(member), out});
   // The record may be replaced once its lease ends, so the device must have read it by then.
   leases_.push_back(std::move(lease));
   if (!device_.deferred() || leases_.size() == most_leases_) {

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "compute/device.h"
+#include "engine/importance.h"
 #include "engine/router.h"
 #include "formats/vault_file.h"
 #include "stream/streamer.h"
@@ -25,6 +26,7 @@ struct ExpertsCall {
   Rows held;    // room for outputs that came before their turn
   bool checked =
       false;  // look for the expert whose output is not finite (slow; after a numeric error)
+  Importance* importance = nullptr;  // hears of the experts' inputs
 };
 
 class Experts {

@@ -138,6 +138,7 @@ void Step::attention(uint32_t layer) {
 
   device.normalize(
       {hidden, weights.attention_norm, hidden.width, parts_.spec->norm_epsilon, normed});
+  listen(Role::kQuery, layer, normed);
   device.project({weights.query, weights.query_bias, normed, query});
   device.project({weights.key, weights.key_bias, normed, key});
   device.project({weights.value, weights.value_bias, normed, value});
@@ -148,6 +149,7 @@ void Step::attention(uint32_t layer) {
   device.store_kv({key, value, pages, places, parts_.kv->page_table()});
   device.attend(
       {query, pages, shape.heads, shape.scale, places, parts_.kv->page_table(), attended});
+  listen(Role::kOutput, layer, attended);
   device.project({weights.output, weights.output_bias, attended, normed});
   device.accumulate({normed, {}, {}, hidden});
 }
@@ -176,6 +178,7 @@ Status Step::feed_forward(uint32_t layer) {
   device.normalize({hidden, weights.ffn_norm, hidden.width, parts_.spec->norm_epsilon, normed});
   if (parts_.spec->layers[layer].ffn.kind == FfnKind::kDense) {
     const Timed timed(stats_.ffn_ns);
+    listen({Role::kDenseDown, layer, 0, weights.dense_gate, weights.dense_up}, normed);
     device.run_expert({weights.dense_gate, weights.dense_up, weights.dense_down, normed, {}, out});
   } else {
     SMOE_DO(routed(layer));
@@ -210,8 +213,8 @@ Status Step::routed(uint32_t layer) {
   const Rows out = rows(scratch.ffn_out, width);
   device.zero(out);
   if (ffn.shared_width > 0) SMOE_DO(shared_expert(layer));
-  SMOE_DO(parts_.experts->run(
-      {layer, &scratch.routing, normed, out, scratch.expert_out, scratch.held, checked_}));
+  SMOE_DO(parts_.experts->run({layer, &scratch.routing, normed, out, scratch.expert_out,
+                               scratch.held, checked_, parts_.importance}));
   if (ffn.shared_width > 0) {
     const auto gates =
         std::span<const float>(scratch.shared_values).first(ffn.shared_gated ? tokens_ : 0);
@@ -254,6 +257,7 @@ Status Step::shared_expert(uint32_t layer) {
   Scratch& scratch = *parts_.scratch;
   const LayerWeights& weights = parts_.scout->layer(layer);
   const Rows normed = rows(scratch.normed, parts_.spec->width);
+  listen({Role::kSharedDown, layer, 0, weights.shared_gate, weights.shared_up}, normed);
   parts_.device->run_expert({weights.shared_gate,
                              weights.shared_up,
                              weights.shared_down,
@@ -294,6 +298,7 @@ Status Step::head(Batch batch, StepSink& sink) {
     const Rows out = scratch.head_out.first(count);
     device.gather({rows(scratch.hidden, spec.width), wanted, in});
     device.normalize({in, parts_.scout->final_norm(), spec.width, spec.norm_epsilon, in});
+    listen(Role::kHead, 0, in);
     device.project({parts_.scout->head(), {}, in, out});
     const auto values = std::span(scratch.logit_values).first(size_t{count} * spec.vocabulary);
     SMOE_DO(device.read(out, values));
@@ -303,6 +308,14 @@ Status Step::head(Batch batch, StepSink& sink) {
       sink.logits(wanted[i], values.subspan(size_t{i} * spec.vocabulary, spec.vocabulary));
   }
   return {};
+}
+
+void Step::listen(Role role, uint32_t layer, const Rows& in) {
+  if (parts_.importance != nullptr) parts_.importance->add(role, layer, in);
+}
+
+void Step::listen(const Importance::Gated& block, const Rows& in) {
+  if (parts_.importance != nullptr) parts_.importance->add(block, in, {});
 }
 
 Status Step::show_hidden(uint32_t layer, const Rows& shown, StepSink& sink) {

@@ -27,6 +27,7 @@ class Step {
     Scratch* scratch = nullptr;
     const std::atomic<bool>* cancelled = nullptr;  // looked at between layers
     bool bets = false;
+    Importance* importance = nullptr;  // hears of every matrix's input
   };
   explicit Step(const Parts& parts) : parts_(parts) {}
 
@@ -50,6 +51,8 @@ class Step {
   Status shared_expert(uint32_t layer);
   void bet_on(uint32_t layer);
   Status head(Batch batch, StepSink& sink);
+  void listen(Role role, uint32_t layer, const Rows& in);
+  void listen(const Importance::Gated& block, const Rows& in);
   Status show_hidden(uint32_t layer, const Rows& rows, StepSink& sink);
   Status check_rows(uint32_t layer, const char* part, const Rows& rows);
 

@@ -67,6 +67,13 @@ class SafetensorsFolder : public TensorSource {
     return data;
   }
 
+  // FP8 means nothing without its scales, which lie elsewhere.
+  std::optional<Extent> extent_of(const Tensor& tensor) const override {
+    if (tensor.dtype == DType::kF8E4M3) return {};
+    const Place& place = places_[static_cast<size_t>(&tensor - tensors_.data())];
+    return Extent{shards_[place.shard].path, place.begin};
+  }
+
   std::string identity() const override {
     std::string text = "config " + checksum_text(xxh3_64(config_text_)) + "\n";
     for (const Shard& shard : shards_)

@@ -139,6 +139,11 @@ class CheckpointScout final : public ScoutReader {
   std::vector<std::byte> buffer_;
 };
 
+Error cannot_lie(const TensorSource& source, const Tensor& tensor) {
+  return {Code::kUnsupported, source.name() + ": " + tensor.name +
+                                  " cannot be used as it lies; run smoe shatter first"};
+}
+
 class RowStores {
  public:
   RowStores(const TensorSource& source, const ShatterPlan& plan) : source_(source), plan_(plan) {}
@@ -156,9 +161,7 @@ class RowStores {
     const Tensor* tensor = source_.find(plan_.model.source_name(role, layer, expert));
     SMOE_CHECK(tensor != nullptr);  // the plan has seen it
     const auto extent = source_.extent_of(*tensor);
-    if (!extent)
-      return Error{Code::kUnsupported, source_.name() + ": " + tensor->name +
-                                           " cannot be used as it lies; run smoe shatter first"};
+    if (!extent) return cannot_lie(source_, *tensor);
     const auto file = std::find(store.files.begin(), store.files.end(), extent->file);
     const auto number = static_cast<size_t>(file - store.files.begin());
     if (number == store.files.size()) store.files.push_back(extent->file);
@@ -173,12 +176,19 @@ class RowStores {
 // Nearly all of a header is the tokenizer's tables, and a tokenizer.json made of them is about
 // twice as long.
 uint64_t tokenizer_bytes_of(const fs::path& path) {
+  std::error_code none;
+  if (!is_gguf_path(path)) {
+    const uint64_t bytes = fs::file_size(path / "tokenizer.json", none);
+    return none ? 0 : bytes;
+  }
   const auto files = open_gguf(path);
   return files ? 2 * files->front().header_bytes().size() : 0;
 }
 
 Result<ModelFiles> open_index(const fs::path& path) {
-  SMOE_TRY(std::unique_ptr<TensorSource> source, open_gguf_checkpoint(path));
+  SMOE_TRY(std::unique_ptr<TensorSource> source, open_source(path));
+  for (const Tensor& tensor : source->tensors())
+    if (tensor.dtype == DType::kF8E4M3) return cannot_lie(*source, tensor);
   SMOE_TRY(const ShatterPlan plan, plan_shatter(*source, Quant::kExact));
   ModelFiles files;
   files.path = path;

@@ -192,5 +192,18 @@ TEST(Processors, AreTheFloorOfTheQuotaInVersion1) {
   EXPECT_EQ(machine.processors(), 1U);
 }
 
+TEST(HugePages, AreCountedInWhatNoFileBacks) {
+  const test::TempDir root;
+  EXPECT_FALSE(read_huge_pages(root.path()));
+  fs::create_directories(root / "proc/self");
+  std::ofstream(root / "proc/self/smaps_rollup")
+      << "55d0-7ffc ---p 00000000 00:00 0 [rollup]\nRss:  9000 kB\nAnonymous:  8192 kB\n"
+         "AnonHugePages:  6144 kB\nShmemPmdMapped:  0 kB\n";
+  const auto pages = read_huge_pages(root.path());
+  ASSERT_TRUE(pages);
+  EXPECT_EQ(pages->memory_bytes, 8 * kMiB);
+  EXPECT_EQ(pages->huge_bytes, 6 * kMiB);
+}
+
 }  // namespace
 }  // namespace smoe

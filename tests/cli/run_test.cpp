@@ -132,7 +132,7 @@ TEST_F(Run, EndsBeforeAStopString) {
 TEST_F(Run, PrintsItsStatisticsOnStderr) {
   const ProcessResult result = run({kPrompt, "--max-tokens", "8", "--stats"});
   for (const char* row : {"prompt", "decode", "limited by", "time to first token", "read from disk",
-                          "ring hits", "memory planned", "memory used"})
+                          "ring hits", "memory planned", "memory used", "huge pages"})
     EXPECT_THAT(result.err, HasSubstr(row));
   EXPECT_EQ(result.out, text({kPrompt, "--max-tokens", "8"}));
 }

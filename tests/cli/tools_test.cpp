@@ -39,6 +39,33 @@ class Tools : public testing::Test {
   static inline test::TempDir* folder_ = nullptr;
 };
 
+TEST_F(Tools, ShatterCalibratesOnATextAndSaysWhenThereIsNothingToCalibrate) {
+  const std::string text = file("calibration.txt");
+  std::ofstream(text) << "The wolf went to the river, and the fox came after him.\n";
+  const std::string calibrated = file("calibrated");
+  const Words words{"shatter", tales(),       calibrated, "--experts",
+                    "q4_0",    "--calibrate", text,       "--json"};
+  const ProcessResult first = smoe(words);
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_FALSE(json::parse(first.out)["already_done"].get<bool>());
+  EXPECT_TRUE(json::parse(smoe(words).out)["already_done"].get<bool>());
+  EXPECT_EQ(smoe({"verify", calibrated}).status, 0);
+  // Without the text, or with another one, it is another model.
+  EXPECT_EQ(smoe({"shatter", tales(), calibrated, "--experts", "q4_0"}).status, 2);
+  std::ofstream(text) << "Another text.";
+  EXPECT_EQ(smoe(words).status, 2);
+
+  const ProcessResult nothing = smoe({"shatter", tales(), file("exact"), "--calibrate", text});
+  EXPECT_EQ(nothing.status, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("nothing is rounded"));
+  std::ofstream(file("empty.txt"));
+  const ProcessResult empty = smoe(
+      {"shatter", tales(), file("exact"), "--experts", "q4_0", "--calibrate", file("empty.txt")});
+  EXPECT_EQ(empty.status, 2);
+  EXPECT_THAT(empty.err, HasSubstr("holds no token"));
+  EXPECT_FALSE(std::filesystem::exists(file("exact")));
+}
+
 TEST_F(Tools, TimePromptsAndGenerationAtEachDepth) {
   const Words words{"bench",   model(), "--prompt-tokens", "16", "--gen-tokens", "4",
                     "--depth", "0",     "--depth",         "32", "--repeat",     "2",
