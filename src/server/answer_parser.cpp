@@ -27,6 +27,9 @@ struct FoundMark {
 
 FoundMark first_mark(std::string_view text, const ToolFormat& format) {
   FoundMark found{text.find(format.open), format.open};
+  if (!format.other_open.empty())
+    if (const size_t at = text.find(format.other_open); at < found.at)
+      found = {at, format.other_open};
   for (const std::string_view mark : format.silent)
     if (const size_t at = text.find(mark); at < found.at) found = {at, mark};
   return found;
@@ -36,7 +39,7 @@ FoundMark first_mark(std::string_view text, const ToolFormat& format) {
 
 AnswerParser::AnswerParser(Options options) : options_(std::move(options)) {
   thinking_ = options_.split_reasoning && options_.starts_thinking;
-  if (options_.split_reasoning) splitter_.emplace(ReasoningMarks(), options_.starts_thinking);
+  if (options_.split_reasoning) splitter_.emplace(options_.marks, options_.starts_thinking);
 }
 
 void AnswerParser::say(std::string_view text, std::vector<AnswerPart>& out) {
@@ -51,18 +54,20 @@ bool AnswerParser::scan_text(std::vector<AnswerPart>& out, bool at_end) {
   const ToolFormat& format = *options_.format;
   const FoundMark found = first_mark(held_, format);
   if (found.at != std::string_view::npos) {
-    const bool opens = found.mark == format.open;
+    const bool opens = found.mark == format.open || found.mark == format.other_open;
     const std::string_view before = std::string_view(held_).substr(0, found.at);
     const size_t said = opens ? without_blanks_behind(before) : before.size();
     blanks_ = before.substr(said);
     say(before.substr(0, said), out);
     held_.erase(0, found.at + found.mark.size());
     in_call_ = opens;
+    opened_ = found.mark;
     return true;
   }
   size_t certain = held_.size();
   if (!at_end) {
     size_t begun = begun_mark(held_, format.open);
+    if (!format.other_open.empty()) begun = std::max(begun, begun_mark(held_, format.other_open));
     for (const std::string_view mark : format.silent)
       begun = std::max(begun, begun_mark(held_, mark));
     certain = without_blanks_behind(std::string_view(held_).substr(0, certain - begun));
@@ -73,8 +78,17 @@ bool AnswerParser::scan_text(std::vector<AnswerPart>& out, bool at_end) {
 }
 
 bool AnswerParser::scan_call(std::vector<AnswerPart>& out, bool at_end) {
+  if (arguments_) return scan_arguments(out, at_end);
+  if (behind_call_) return scan_behind_call(at_end);
   const ToolFormat& format = *options_.format;
   const size_t closed = held_.find(format.close);
+  CallHead head = format.head(std::string_view(held_).substr(0, closed));
+  if (head.state == CallHead::State::kFound) {
+    held_.erase(0, head.bytes);
+    arguments_.emplace(format, options_.tools, head.name);
+    out.push_back({AnswerPart::Kind::kToolCall, {}, {std::move(head.name), ""}});
+    return true;
+  }
   if (closed == std::string::npos && !at_end) return false;
   const std::string inside = held_.substr(0, closed);
   const bool complete = closed != std::string::npos;
@@ -84,9 +98,35 @@ bool AnswerParser::scan_call(std::vector<AnswerPart>& out, bool at_end) {
     for (ToolCall& call : *calls) out.push_back({AnswerPart::Kind::kToolCall, {}, std::move(call)});
     after_call_ = true;
   } else {
-    say(blanks_ + std::string(format.open) + inside + std::string(complete ? format.close : ""),
-        out);
+    say(blanks_ + std::string(opened_) + inside + std::string(complete ? format.close : ""), out);
   }
+  return true;
+}
+
+bool AnswerParser::scan_arguments(std::vector<AnswerPart>& out, bool at_end) {
+  std::string piece = arguments_->take(held_, at_end);
+  if (!piece.empty()) out.push_back({AnswerPart::Kind::kArguments, std::move(piece), {}});
+  if (!arguments_->ended()) return false;
+  arguments_.reset();
+  behind_call_ = true;
+  return true;
+}
+
+// Up to the end mark, or to another call before it.
+bool AnswerParser::scan_behind_call(bool at_end) {
+  const ToolFormat& format = *options_.format;
+  const size_t closed = held_.find(format.close);
+  const size_t again = format.again.empty() ? closed : held_.find(format.again);
+  if (again < closed) {
+    held_.erase(0, again);
+    behind_call_ = false;
+    return true;
+  }
+  if (closed == std::string::npos && !at_end) return false;
+  held_.erase(0, closed == std::string::npos ? held_.size() : closed + format.close.size());
+  in_call_ = false;
+  behind_call_ = false;
+  after_call_ = true;
   return true;
 }
 

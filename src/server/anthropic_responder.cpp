@@ -7,6 +7,7 @@
 
 #include "server/ids.h"
 #include "server/openai_wire.h"
+#include "server/tool_calls/readers.h"
 
 namespace smoe::server {
 namespace {
@@ -92,15 +93,22 @@ class MessagesResponder final : public Responder {
     send_event("content_block_delta", fmt::format("\"index\":{},\"delta\":{}", block_, delta));
   }
 
+  void send_input(std::string_view piece) {
+    send_delta(
+        fmt::format(R"({{"type":"input_json_delta","partial_json":{}}})", json_quote(piece)));
+  }
+
   void stream_part(size_t /*choice*/, const AnswerPart& part, const std::string& call_id) override {
     if (part.kind == Kind::kToolCall) {
       JsonWriter block;
       block.begin_object().member("type", "tool_use").member("id", std::string_view(call_id));
       block.member("name", std::string_view(part.call.name)).key("input").raw("{}").end_object();
       open_block(Kind::kToolCall, block.text());
-      send_delta(fmt::format(R"({{"type":"input_json_delta","partial_json":{}}})",
-                             json_quote(part.call.arguments)));
-      close_block();
+      if (!part.call.arguments.empty()) send_input(part.call.arguments);
+      return;
+    }
+    if (part.kind == Kind::kArguments) {
+      send_input(part.text);
       return;
     }
     const bool thinking = part.kind == Kind::kReasoning;
@@ -151,7 +159,9 @@ class MessagesResponder final : public Responder {
     }
     for (const auto& [id, call] : answer.calls) {
       json.begin_object().member("type", "tool_use").member("id", std::string_view(id));
-      json.member("name", std::string_view(call.name)).key("input").raw(call.arguments);
+      json.member("name", std::string_view(call.name)).key("input");
+      // Broken off by max_tokens they are no object, and `input` can be nothing else.
+      json.raw(object_text(call.arguments).value_or("{}"));
       json.end_object();
     }
     json.end_array();

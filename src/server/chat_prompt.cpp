@@ -64,7 +64,7 @@ ApiResult<RenderedChat> render_chat(const ServedModel& model, const Conversation
     return error;
   }
   RenderedChat chat{std::move(prompt->text), std::move(prompt->tokens), false};
-  chat.starts_thinking = ends_in_thought(chat.text, ReasoningMarks());
+  chat.starts_thinking = ends_in_thought(chat.text, model.reasoning_marks());
   if (conversation.prefill.empty()) return chat;
   // The answer has begun already: the model goes on from there.
   auto begun = model.tokenizer().encode(conversation.prefill, {.parse_special = false});

@@ -104,6 +104,10 @@ class ChatResponder final : public CompletionResponder {
       send_call(choice, part.call, call_id);
       return;
     }
+    if (part.kind == Kind::kArguments) {
+      send_arguments(choice, part.text);
+      return;
+    }
     send_delta(choice, [&](JsonWriter& json) {
       const std::string_view field =
           part.kind == Kind::kText ? "content" : std::string_view(wanted().reasoning_field);
@@ -119,10 +123,13 @@ class ChatResponder final : public CompletionResponder {
       write_tool_call_object(json, id, call, "");
       json.end_object().end_array();
     });
+    if (!call.arguments.empty()) send_arguments(choice, call.arguments);
+  }
+
+  void send_arguments(size_t choice, std::string_view piece) {
     send_delta(choice, [&](JsonWriter& json) {
-      json.key("tool_calls").begin_array().begin_object().member("index", index);
-      json.key("function").begin_object();
-      json.member("arguments", std::string_view(call.arguments)).end_object();
+      json.key("tool_calls").begin_array().begin_object().member("index", calls_[choice] - 1);
+      json.key("function").begin_object().member("arguments", piece).end_object();
       json.end_object().end_array();
     });
   }

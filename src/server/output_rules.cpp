@@ -67,7 +67,7 @@ Result<GrammarRules> make_rules(const ServedModel& model, const OutputRules& out
   }
   rules.root = rules.add("answer");
   Expression answer = one_of(std::move(choices));
-  const ReasoningMarks marks;
+  const ReasoningMarks& marks = model.reasoning_marks();
   if (context.starts_thinking || context.may_think)
     answer = behind_thought(model.tokenizer(), {marks.open, marks.close, context.starts_thinking},
                             std::move(answer));
@@ -171,14 +171,17 @@ ApiResult<std::shared_ptr<TokenMasks>> output_masks(ServedModel& model, const Ou
 ApiResult<std::shared_ptr<TokenMasks>> parse_and_hold(ServedModel& model,
                                                       AnswerParser::Options& parser,
                                                       const ChatOutput& output) {
+  const ToolFormat* format = model.tool_format();
+  // Marks that are no part of an answer are to be dropped without tools as well.
+  if (!output.tools.empty() || (format != nullptr && !format->silent.empty()))
+    parser.format = format;
   if (!output.tools.empty()) {
-    parser.format = model.tool_format();
     if (auto list = Json::parse(output.tools, {.max_depth = 128, .unique_keys = false}))
       parser.tools = *std::move(list);
   }
-  const ReasoningMarks marks;
+  parser.marks = model.reasoning_marks();
   const bool may_think = parser.split_reasoning && output.wishes.think != false &&
-                         model.template_source().find(marks.open) != std::string::npos;
+                         model.template_source().find(parser.marks.open) != std::string::npos;
   return output_masks(model, output.rules,
                       {.tools = output.tools.empty() ? nullptr : &parser.tools,
                        .choice = output.choice,

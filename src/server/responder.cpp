@@ -47,6 +47,8 @@ void Responder::add(size_t choice, const std::vector<AnswerPart>& parts,
       id = new_call_id();
       answer.calls.emplace_back(id, part.call);
     }
+    if (part.kind == AnswerPart::Kind::kArguments)
+      answer.calls.back().second.arguments += part.text;
     if (streams_) stream_part(choice, part, id);
   }
 }

@@ -162,12 +162,20 @@ class ResponsesResponder final : public Responder {
                                                         items_.size() - 1, item_json(item, true)));
   }
 
+  void send_arguments(std::string_view piece) {
+    items_.back().call.arguments += piece;
+    send_event("response.function_call_arguments.delta",
+               fmt::format("{},\"delta\":{}", where(false), json_quote(piece)));
+  }
+
   void stream_part(size_t /*choice*/, const AnswerPart& part, const std::string& call_id) override {
     if (part.kind == Kind::kToolCall) {
-      open_item({Kind::kToolCall, random_id("fc_"), "", call_id, part.call});
-      send_event("response.function_call_arguments.delta",
-                 fmt::format("{},\"delta\":{}", where(false), json_quote(part.call.arguments)));
-      close_item();
+      open_item({Kind::kToolCall, random_id("fc_"), "", call_id, {part.call.name, ""}});
+      if (!part.call.arguments.empty()) send_arguments(part.call.arguments);
+      return;
+    }
+    if (part.kind == Kind::kArguments) {
+      send_arguments(part.text);
       return;
     }
     const bool thinking = part.kind == Kind::kReasoning;

@@ -35,6 +35,7 @@ Result<std::unique_ptr<ServedModel>> ServedModel::open(const ModelEntry& entry,
   model->grammars_.emplace(*model->tokenizer_);
   model->template_source_ = template_sources(entry.folder);
   model->tool_format_ = tool_format_of(model->template_source_);
+  model->reasoning_marks_ = reasoning_marks_of(model->template_source_);
   SMOE_TRY(model->holder_, opener(entry));
   SMOE_TRY(model->stops_,
            stop_tokens(entry.folder, model->engine().spec().eos, *model->tokenizer_));

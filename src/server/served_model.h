@@ -16,6 +16,7 @@
 #include "server/scheduler.h"
 #include "server/tool_calls/tool_format.h"
 #include "text/chat/chat_format.h"
+#include "text/chat/reasoning.h"
 #include "text/end_tokens.h"
 #include "text/grammar/grammar_shelf.h"
 #include "text/tokenizer.h"
@@ -48,6 +49,7 @@ class ServedModel {
   const EndTokens& ends() const { return ends_; }
   const SamplerOptions& sampling() const { return sampling_; }
   const ToolFormat* tool_format() const { return tool_format_; }
+  const ReasoningMarks& reasoning_marks() const { return reasoning_marks_; }
   const std::string& template_source() const { return template_source_; }
   GrammarShelf& grammars() { return *grammars_; }
   Scheduler& scheduler() { return *scheduler_; }
@@ -68,6 +70,7 @@ class ServedModel {
   SamplerOptions sampling_;
   std::string template_source_;
   const ToolFormat* tool_format_ = nullptr;
+  ReasoningMarks reasoning_marks_;
   std::optional<GrammarShelf> grammars_;
   std::unique_ptr<Scheduler> scheduler_;  // last: its thread uses all the others
 };

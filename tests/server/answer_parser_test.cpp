@@ -27,6 +27,7 @@ Answer answer_of(const std::vector<std::string>& pieces, const AnswerParser::Opt
       if (part.kind == Kind::kText) answer.text += part.text;
       if (part.kind == Kind::kReasoning) answer.reasoning += part.text;
       if (part.kind == Kind::kToolCall) answer.calls.push_back(part.call);
+      if (part.kind == Kind::kArguments) answer.calls.back().arguments += part.text;
     }
   };
   for (const std::string& piece : pieces) take(parser.push(piece));
@@ -76,12 +77,103 @@ TEST(AnswerParser, KeepsBlanksThatAreTheAnswer) {
   EXPECT_EQ(whole("a \n\n b \n", hermes()).text, "a \n\n b \n");
 }
 
+AnswerParser::Options options_of(std::string_view sign) {
+  AnswerParser::Options options{.format = tool_format_of(sign)};
+  options.tools = *Json::parse(
+      R"([{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":
+      {"s":{"type":"string"},"n":{"type":"integer"}}}}}])");
+  return options;
+}
+
+// CONVENTIONS C25, C14: a long argument is not withheld until its call is complete.
+TEST(AnswerParser, TellsArgumentsWhileTheyAreWritten) {
+  struct Row {
+    std::string_view sign;
+    std::string before;
+    std::string behind;
+  };
+  for (const Row& row :
+       {Row{"<tool_call>", "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"s\": \"",
+            "\", \"n\": 3}}\n</tool_call>"},
+        Row{"<function=", "<tool_call>\n<function=f>\n<parameter=s>\n",
+            "\n</parameter>\n<parameter=n>\n3\n</parameter>\n</function>\n</tool_call>"},
+        Row{"<arg_key>", "<tool_call>f\n<arg_key>s</arg_key>\n<arg_value>",
+            "</arg_value>\n<arg_key>n</arg_key>\n<arg_value>3</arg_value>\n</tool_call>"},
+        Row{"<｜tool▁calls▁begin｜>",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"s\":\"",
+            "\",\"n\":3}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
+        Row{"<｜tool▁calls▁begin｜>",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{\"s\":"
+            "\"",
+            "\",\"n\":3}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
+        Row{"<|channel|>",
+            "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{\"s\":\"",
+            "\",\"n\":3}<|call|>"},
+        Row{"<|channel|>", " to=functions.f<|channel|>commentary json<|message|>{\"s\":\"",
+            "\",\"n\":3}<|call|>"}}) {
+    AnswerParser parser(options_of(row.sign));
+    std::vector<AnswerPart> told = parser.push(row.before);
+    ASSERT_FALSE(told.empty()) << row.before;
+    EXPECT_EQ(told.front(), (AnswerPart{Kind::kToolCall, "", {"f", ""}})) << row.before;
+    told = parser.push("long é");
+    ASSERT_EQ(told.size(), 1U) << row.before;
+    EXPECT_EQ(told.front(), (AnswerPart{Kind::kArguments, "long é", {}})) << row.before;
+    EXPECT_EQ(whole(row.before + "long é" + row.behind + " end", options_of(row.sign)),
+              (Answer{"end", "", {{"f", R"({"s":"long é","n":3})"}}}))
+        << row.before;
+  }
+}
+
+TEST(AnswerParser, TellsSeveralCallsBetweenOnePairOfMarks) {
+  EXPECT_EQ(whole("<tool_call><function=f>\n<parameter=s>\na \"b\"\n\n</parameter></function>\n"
+                  "<function=g></function></tool_call>x",
+                  options_of("<function=")),
+            (Answer{"x", "", {{"f", R"({"s":"a \"b\"\n"})"}, {"g", "{}"}}}));
+  EXPECT_EQ(whole("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"a\":\"\\\"}\"}"
+                  "<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>g<｜tool▁sep｜>{}<｜tool▁call▁end｜>"
+                  "<｜tool▁calls▁end｜>",
+                  options_of("<｜tool▁calls▁begin｜>")),
+            (Answer{"", "", {{"f", R"({"a":"\"}"})"}, {"g", "{}"}}}));
+}
+
+// A call that is cut off has been told already: its arguments end where the model did.
+TEST(AnswerParser, LeavesArgumentsThatAreCutOffAsTheyAre) {
+  EXPECT_EQ(whole("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"b", hermes()),
+            (Answer{"", "", {{"f", R"({"a":"b)"}}}));
+  EXPECT_EQ(whole("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1</tool_call> so", hermes()),
+            (Answer{"so", "", {{"f", R"({"a":1)"}}}));
+  EXPECT_EQ(whole("<tool_call><function=f><parameter=s>\nab", options_of("<function=")),
+            (Answer{"", "", {{"f", R"({"s":"ab)"}}}));
+}
+
+// The channels of gpt-oss: what it thinks, a word before a call, the answer.
+TEST(AnswerParser, ReadsChannels) {
+  AnswerParser::Options options = options_of("<|channel|>");
+  options.split_reasoning = true;
+  options.marks = reasoning_marks_of("<|channel|>analysis<|message|>");
+  EXPECT_EQ(whole("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final"
+                  "<|message|>Hello",
+                  options),
+            (Answer{"Hello", "hm", {}}));
+  EXPECT_EQ(whole("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary"
+                  "<|message|>I look<|end|><|start|>assistant to=functions.f<|channel|>commentary "
+                  "json<|message|>{\"n\": 1}<|call|>",
+                  options),
+            (Answer{"I look", "hm", {{"f", R"({"n":1})"}}}));
+  EXPECT_EQ(whole("say to=functions. and more", options),
+            (Answer{"say to=functions. and more", "", {}}));
+}
+
 // RELIABILITY F12: what is streamed is what is answered at once.
 TEST(AnswerParser, DoesNotDependOnHowTheTextIsCut) {
   rc::check([] {
     const auto words = *rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
         "<tool_call>", "</tool_call>", "<tool_", "{\"name\":\"f\"}", "{\"name\":\"g\",", " ", "\n",
-        "<think>", "</think>", "text", "é", "<", ">", "\"arguments\":{}}", "</tool"));
+        "<think>", "</think>", "text", "é", "<", ">", "\"arguments\":{}}", "</tool",
+        "{\"name\": \"f\", \"arguments\": {\"a\": \"", "\"", "\\", "}", "<function=f>",
+        "<parameter=s>", "<parameter=n>", "</parameter>", "</function>", "3", "f<arg_key>s",
+        "</arg_key>", "<arg_value>", "</arg_value>", " to=functions.", "<|message|>", "<|call|>",
+        "<|channel|>commentary", "<|end|>"));
     std::string text;
     for (const std::string& word : words) text += word;
     std::vector<std::string> pieces;
@@ -90,7 +182,9 @@ TEST(AnswerParser, DoesNotDependOnHowTheTextIsCut) {
       pieces.push_back(text.substr(at, length));
       at += length;
     }
-    AnswerParser::Options options = hermes();
+    AnswerParser::Options options = options_of(
+        *rc::gen::element<std::string>("<tool_call>", "<function=", "<arg_key>", "<|channel|>"));
+    options.split_reasoning = true;
     options.starts_thinking = *rc::gen::arbitrary<bool>();
     RC_ASSERT(answer_of(pieces, options) == whole(text, options));
   });

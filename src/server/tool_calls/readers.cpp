@@ -3,23 +3,10 @@
 #include <utility>
 
 #include "base/json_text.h"
+#include "server/tool_calls/marks.h"
 
 namespace smoe::server {
 namespace {
-
-constexpr std::string_view kBlank = " \t\r\n";
-constexpr std::string_view kFunctionOpen = "<function=";
-constexpr std::string_view kFunctionClose = "</function>";
-constexpr std::string_view kParameterOpen = "<parameter=";
-constexpr std::string_view kParameterClose = "</parameter>";
-constexpr std::string_view kKeyOpen = "<arg_key>";
-constexpr std::string_view kKeyClose = "</arg_key>";
-constexpr std::string_view kValueOpen = "<arg_value>";
-constexpr std::string_view kValueClose = "</arg_value>";
-constexpr std::string_view kCallBegin = "<｜tool▁call▁begin｜>";
-constexpr std::string_view kCallSeparator = "<｜tool▁sep｜>";
-constexpr std::string_view kCallEnd = "<｜tool▁call▁end｜>";
-constexpr std::string_view kMessageMark = "<|message|>";
 
 // Takes what stands before `mark` off the front of `text`, and the mark; nothing when it is not
 // there.
@@ -47,7 +34,16 @@ std::optional<ToolCall> call_of(const Json& json) {
   return call;
 }
 
-const Json* schema_of(const Json& tools, std::string_view function) {
+// The line breaks next to the tags belong to them.
+std::string_view without_line_breaks(std::string_view text) {
+  if (text.starts_with('\n')) text.remove_prefix(1);
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+const Json* properties_of(const Json& tools, std::string_view function) {
   for (const Json& tool : tools.items()) {
     const Json* described = tool.find("function");
     if (described == nullptr) described = &tool;
@@ -59,14 +55,15 @@ const Json* schema_of(const Json& tools, std::string_view function) {
   return nullptr;
 }
 
-// The line breaks next to the tags belong to them.
-std::string_view without_line_breaks(std::string_view text) {
-  if (text.starts_with('\n')) text.remove_prefix(1);
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  return text;
+std::string bare_value_json(const Json* schema, std::string_view value) {
+  const std::string_view text = without_line_breaks(value);
+  const Json* type = schema == nullptr ? nullptr : schema->find("type");
+  if (type == nullptr || type->as_string() != "string") {
+    if (const auto json = Json::parse(text, {.max_depth = 128, .unique_keys = false}))
+      return json_text(*json);
+  }
+  return json_quote(text);
 }
-
-}  // namespace
 
 std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(kBlank);
@@ -82,21 +79,13 @@ std::optional<std::string> object_text(std::string_view text) {
 }
 
 PairWriter::PairWriter(const Json& tools, std::string_view function)
-    : properties_(schema_of(tools, function)) {
+    : properties_(properties_of(tools, function)) {
   json_.begin_object();
 }
 
 void PairWriter::add(std::string_view parameter, std::string_view value) {
   const Json* schema = properties_ == nullptr ? nullptr : properties_->find(parameter);
-  const Json* type = schema == nullptr ? nullptr : schema->find("type");
-  json_.key(parameter);
-  if (type == nullptr || type->as_string() != "string") {
-    if (const auto json = Json::parse(value, {.max_depth = 128, .unique_keys = false})) {
-      write_json(json_, *json);
-      return;
-    }
-  }
-  json_.value(value);
+  json_.key(parameter).raw(bare_value_json(schema, value));
 }
 
 std::string PairWriter::take() {
@@ -135,7 +124,7 @@ ToolCalls read_xml_calls(std::string_view text, const Json& tools) {
       const auto parameter = take_until(body, ">");
       const auto value = parameter ? take_until(body, kParameterClose) : std::nullopt;
       if (!value) return std::nullopt;
-      arguments.add(trimmed(*parameter), without_line_breaks(*value));
+      arguments.add(trimmed(*parameter), *value);
     }
     calls.push_back({std::string(trimmed(*name)), arguments.take()});
   }
@@ -154,7 +143,7 @@ ToolCalls read_pair_calls(std::string_view text, const Json& tools) {
     if (!key || !take_until(text, kValueOpen)) return std::nullopt;
     const auto value = take_until(text, kValueClose);
     if (!value) return std::nullopt;
-    arguments.add(trimmed(*key), without_line_breaks(*value));
+    arguments.add(trimmed(*key), *value);
   }
   return std::vector{ToolCall{std::string(name), arguments.take()}};
 }

@@ -23,11 +23,16 @@ ToolCalls read_deepseek_calls(std::string_view text, const Json& tools);
 // f <|constrain|>json<|message|>{...}
 ToolCalls read_channel_calls(std::string_view text, const Json& tools);
 
+// The `properties` of the parameters of a function; nullptr when they are not known.
+const Json* properties_of(const Json& tools, std::string_view function);
+// A value without quotes as JSON: what its schema calls a string is one, everything else is JSON
+// where it can be. The line breaks next to its marks belong to them. `schema` may be nullptr.
+std::string bare_value_json(const Json* schema, std::string_view value);
+
 std::string_view trimmed(std::string_view text);
 // JSON text of an object, as the client gets it; nothing when it is none.
 std::optional<std::string> object_text(std::string_view text);
-// Collects name-value pairs whose values have no quotes: what the schema of the tool calls a string
-// is one, everything else is JSON where it can be.
+// Collects name-value pairs whose values have no quotes.
 class PairWriter {
  public:
   PairWriter(const Json& tools, std::string_view function);

@@ -6,6 +6,8 @@
 #include "base/units.h"
 #include "formats/companion.h"
 #include "server/tool_calls/call_grammar.h"
+#include "server/tool_calls/call_stream.h"
+#include "server/tool_calls/marks.h"
 #include "server/tool_calls/readers.h"
 
 namespace smoe::server {
@@ -15,8 +17,12 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxTemplateBytes = 64 * kMiB;
 
-constexpr std::array<std::string_view, 3> kChannelMarks{"<|start|>assistant",
-                                                        "<|channel|>final<|message|>", "<|end|>"};
+constexpr CallPairs kXmlPairs{kParameterOpen, ">", "", kParameterClose, kFunctionClose};
+constexpr CallPairs kKeyPairs{kKeyOpen, kKeyClose, kValueOpen, kValueClose, "</tool_call>"};
+
+constexpr std::array<std::string_view, 4> kChannelMarks{
+    "<|start|>assistant", "<|channel|>final<|message|>", "<|channel|>commentary<|message|>",
+    "<|end|>"};
 
 // The first whose sign is found counts: <tool_call> alone says least, so it comes late.
 constexpr std::array kToolFormats{
@@ -24,32 +30,43 @@ constexpr std::array kToolFormats{
                .sign = "<function=",
                .open = "<tool_call>",
                .close = "</tool_call>",
+               .again = kFunctionOpen,
                .read = read_xml_calls,
+               .head = xml_call_head,
+               .pairs = &kXmlPairs,
                .spell = xml_call},
     ToolFormat{.name = "glm",
                .sign = "<arg_key>",
                .open = "<tool_call>",
                .close = "</tool_call>",
                .read = read_pair_calls,
+               .head = pair_call_head,
+               .pairs = &kKeyPairs,
                .spell = pair_call},
     ToolFormat{.name = "deepseek",
                .sign = "<｜tool▁calls▁begin｜>",
                .open = "<｜tool▁calls▁begin｜>",
                .close = "<｜tool▁calls▁end｜>",
+               .again = kCallBegin,
                .read = read_deepseek_calls,
+               .head = deepseek_call_head,
                .spell = deepseek_call},
     ToolFormat{.name = "gpt-oss",
                .sign = "<|channel|>",
                .open = "<|channel|>commentary to=functions.",
                .close = "<|call|>",
                .silent = kChannelMarks,
+               // Its template has the name before the channel, models write both.
+               .other_open = " to=functions.",
                .read = read_channel_calls,
+               .head = channel_call_head,
                .spell = channel_call},
     ToolFormat{.name = "hermes",
                .sign = "<tool_call>",
                .open = "<tool_call>",
                .close = "</tool_call>",
                .read = read_json_calls,
+               .head = json_call_head,
                .spell = json_call},
 };
 

@@ -22,6 +22,12 @@ size_t trailing_space(std::string_view text) {
 
 }  // namespace
 
+ReasoningMarks reasoning_marks_of(std::string_view template_source) {
+  constexpr std::string_view kAnalysis = "<|channel|>analysis<|message|>";
+  if (template_source.find(kAnalysis) == std::string_view::npos) return {};
+  return {std::string(kAnalysis), "<|end|>"};
+}
+
 bool ends_in_thought(std::string_view prompt, const ReasoningMarks& marks) {
   const size_t opened = prompt.rfind(marks.open);
   if (opened == std::string_view::npos) return false;

@@ -12,6 +12,9 @@ struct ReasoningMarks {
   std::string close = "</think>";
 };
 
+// Those of models with a chat template: "<think>" and its end, or gpt-oss's channel of analysis.
+ReasoningMarks reasoning_marks_of(std::string_view template_source);
+
 // Whether `prompt` ends inside an open thought: some templates open it for the model.
 bool ends_in_thought(std::string_view prompt, const ReasoningMarks& marks);
 
