@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "base/rng.h"
@@ -120,6 +121,111 @@ void products(Device& device, Format format, const Size& size, uint64_t most_byt
   }
 }
 
+// One layer of the Qwen3-30B-A3B shape for one token, stage by stage: each stage waits for itself,
+// and its weights are in the cache, so what is left is what a stage costs besides memory.
+class Layer {
+ public:
+  Layer(Device& device, Format format) : device_(device), format_(format) {
+    record_bytes_ = 3 * matrix_bytes(format, 768, 2048);
+    weights_ = must(device.allocate(uint64_t{kLayers} * kActive * record_bytes_));
+    fill(device, weights_, random_tiles(format, info(format).unit_bytes * size_t{512}));
+    rows_ = must(device.allocate(kRows * size_t{kStride} * sizeof(float)));
+    pages_ = must(device.allocate(size_t{2} * kPagePositions * 4 * 128 * 128 * sizeof(float)));
+    table_ = must(device.allocate(kLayers * kExperts * sizeof(uint64_t)));
+    // As many records as a token reads, whichever experts it chooses.
+    for (uint32_t i = 0; i < kLayers * kExperts; ++i)
+      device.place_record({&table_, 0}, i,
+                          {&weights_, (i / kExperts * kActive + i % kActive) * record_bytes_});
+    for (uint32_t page = 0; page < 128; ++page) page_table_.push_back(page);
+  }
+
+  void time_stages() {
+    const Rows hidden = row(0, 2048);
+    const Rows normed = row(1, 2048);
+    const Rows query = row(2, 32 * 128);
+    const Rows key = row(3, 4 * 128);
+    const Rows value = row(4, 4 * 128);
+    const Rows attended = row(5, 32 * 128);
+    const Rows logits = row(6, kExperts);
+    const Rows routing = row(7, 3 * kActive);
+    const Rows angles = row(8, 128);
+    const Vector norm{row(9, 2048).view, 2048};
+    const Vector head_norm{row(9, 2048).view, 128};
+    const KvPages pages{{&pages_, 0}, 4, 128};
+    stage("norm", [&](uint32_t) { device_.normalize({hidden, norm, 2048, 1e-6F, normed}); });
+    stage("norm, query, key, value", [&](uint32_t layer) {
+      device_.normalize({hidden, norm, 2048, 1e-6F, normed});
+      device_.project({matrix(layer, 32 * 128, 2048), {}, normed, query});
+      device_.project({matrix(layer, 4 * 128, 2048), {}, normed, key});
+      device_.project({matrix(layer, 4 * 128, 2048), {}, normed, value});
+    });
+    for (const uint32_t position : {63U, 575U}) {
+      const std::vector<TokenPlace> places = {{position, 0}};
+      stage("heads", [&](uint32_t) {
+        device_.prepare_heads({query, key, value, 32, head_norm, head_norm, 1e-6F, 128, angles,
+                               pages, places, page_table_});
+      });
+      stage("attention over " + std::to_string(position + 1), [&](uint32_t) {
+        device_.attend({query, pages, 32, 0.1F, places, page_table_, attended});
+      });
+    }
+    stage("output", [&](uint32_t layer) {
+      device_.project({matrix(layer, 2048, 32 * 128), {}, attended, normed, false, hidden});
+    });
+    stage("norm, router", [&](uint32_t layer) {
+      device_.normalize({hidden, norm, 2048, 1e-6F, normed});
+      device_.project({matrix(layer, kExperts, 2048), {}, normed, logits});
+    });
+    stage("choice, experts (3)", [&](uint32_t layer) {
+      device_.route({logits, kActive, false, true, 1.0F, routing});
+      device_.run_routed({{&table_, layer * kExperts * sizeof(uint64_t)},
+                          matrix_of_record(768, 2048),
+                          matrix_of_record(768, 2048),
+                          matrix_of_record(2048, 768),
+                          normed,
+                          routing,
+                          kActive,
+                          {},
+                          {row(10, 768).view, kActive, 768, kStride},
+                          {row(20, 2048).view, kActive, 2048, kStride},
+                          hidden});
+    });
+  }
+
+ private:
+  static constexpr uint32_t kLayers = 16;
+  static constexpr uint32_t kExperts = 128;
+  static constexpr uint32_t kActive = 8;
+  static constexpr uint32_t kStride = 4096;
+  static constexpr size_t kRows = 32;
+
+  Rows row(uint32_t index, uint32_t width) const {
+    return {{&rows_, index * size_t{kStride} * sizeof(float)}, 1, width, kStride};
+  }
+  Matrix matrix(uint32_t layer, uint32_t rows, uint32_t cols) const {
+    return {{&weights_, layer * kActive * record_bytes_},
+            format_,
+            rows,
+            cols,
+            tile_bytes(format_, cols)};
+  }
+  Matrix matrix_of_record(uint32_t rows, uint32_t cols) const {
+    return {{&weights_, 0}, format_, rows, cols, tile_bytes(format_, cols)};
+  }
+  template <class Work>
+  void stage(const std::string& name, Work work) {
+    const double seconds = time_of(device_, 200, [&](uint32_t index) { work(index % kLayers); });
+    std::printf("%-5s %-24s %8.2f us\n", std::string(info(format_).name).c_str(), name.c_str(),
+                seconds * 1e6);
+  }
+
+  Device& device_;
+  Format format_;
+  uint64_t record_bytes_ = 0;
+  Buffer weights_, rows_, pages_, table_;
+  std::vector<uint32_t> page_table_;
+};
+
 int run(uint32_t index, size_t copied_bytes, bool small) {
   const auto device = must(vulkan::VulkanDevice::open(index, {}));
   must(device->reserve({64, 4096, 4096}));
@@ -128,6 +234,7 @@ int run(uint32_t index, size_t copied_bytes, bool small) {
   const double limit = copy_bandwidth(*device, copied_bytes);
   std::printf("copy of %zu MiB: %.1f GB/s, read and written\n", copied_bytes >> 20, limit / 1e9);
   const Size head = small ? Size{4096, 512} : Size{151936, 2048};
+  for (const Format format : {Format::kBF16, Format::kQ8_0}) Layer(*device, format).time_stages();
   for (const Format format : {Format::kBF16, Format::kQ8_0})
     for (const Size& size : {head, Size{4096, 2048}, Size{768, 2048}, Size{2048, 768}})
       products(*device, format, size, copied_bytes / 2, limit);

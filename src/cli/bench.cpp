@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -132,6 +134,14 @@ void Bench::add_difference(const StepStats& steps, const StreamStats& stream, ui
   result.wait_seconds += waited;
 }
 
+// What a GPU has room for is there before anything is timed.
+void wait_for_device(const Context& context, const Engine& engine) {
+  if (engine.filling_device() && context.terminal.shows_progress())
+    context.terminal.print_note("experts go to the GPU");
+  while (engine.filling_device() && !context.signals.cancelled())
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
 }  // namespace
 
 Outcome bench_command(Context& context) {
@@ -152,6 +162,7 @@ Outcome bench_command(Context& context) {
                     longest, engine.context())};
   SMOE_TRY(Session session, Session::open(engine));
   const CancelOnSignal cancel(context.signals, engine);
+  wait_for_device(context, engine);
 
   BenchReport report;
   report.model = std::filesystem::path(settings.model).filename().string();

@@ -508,6 +508,14 @@ constexpr std::array kFlags{
          .help = "what computes: cpu, gpu (the first that can), gpu:N as smoe devices lists them, "
                  "or auto",
          .fallback = "auto: cpu"},
+    Flag{.name = "vram",
+         .value = "SIZE",
+         .group = Group::kEngine,
+         .commands = kEngineUsers,
+         .field = BytesField{&Settings::vram_bytes},
+         .help = "budget of a GPU with memory of its own: the dense part, the KV cache, and as many "
+                 "experts as there is room for",
+         .fallback = "nine tenths of its memory"},
     Flag{.name = "kernels",
          .group = Group::kEngine,
          .commands = kEngineUsers | set_of(kPlan),

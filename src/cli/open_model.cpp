@@ -64,6 +64,11 @@ Result<OpenModel> open_model(const Context& context, const OpenWishes& wishes) {
                        *model.pool));
   SMOE_TRY(ModelFiles files, open_model_files(wishes.model.value_or(settings.model)));
   for (const std::string& note : files.notes) log::info("{}: {}", files.path.string(), note);
+  if (settings.vram_bytes && model.device->shares_memory())
+    return Error{Code::kUsage, fmt::format("--vram: {} has no memory of its own; --memory is its "
+                                           "budget",
+                                           model.device->description())};
+  options.device_memory_bytes = settings.vram_bytes;
   SMOE_TRY(model.engine, Engine::open(std::move(files), options, *model.device));
   const MemoryPlan& plan = model.engine->plan();
   log::debug("{}; {}", model.device->description(), model.engine->stream_description());

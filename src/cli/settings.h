@@ -125,6 +125,7 @@ struct Settings {
   EvictionPolicy eviction = EvictionPolicy::kFitted;
   CpuKernels kernels = CpuKernels::kBest;
   std::optional<std::string> device;
+  std::optional<uint64_t> vram_bytes;
 
   // What the environment says of the user: never flags.
   std::string state_folder;   // $XDG_STATE_HOME/smoe; empty without a home

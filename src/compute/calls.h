@@ -33,7 +33,8 @@ struct NormCall {
   Rows out;
 };
 
-// out = weight . in (+ bias). weight [out.width, in.width].
+// out = weight . in (+ bias). weight [out.width, in.width]. With `onto`, onto += that, one addition
+// for each element, and `out` is room that has no meaning afterwards.
 struct ProjectCall {
   Matrix weight;
   Vector bias;  // may be empty
@@ -42,6 +43,7 @@ struct ProjectCall {
   // Of weights that are not blocks: activations count as they are, even where a device was told to
   // round them. For choices, which must not turn on a rounding.
   bool exact = false;
+  Rows onto = {};  // may be empty
 };
 
 // Rotary embedding in place on `heads` heads of head_dim floats a row; the first `dims` floats of
@@ -59,6 +61,24 @@ struct RotateCall {
 struct StoreKvCall {
   Rows key;
   Rows value;
+  KvPages pages;
+  std::span<const TokenPlace> places;
+  std::span<const uint32_t> page_table;
+};
+
+// What stands between the projections and attention: per-head norms (NormCall) of queries and keys
+// where there are weights for them, rotary embedding (RotateCall) of both, keys and values into
+// their pages (StoreKvCall). Queries stay in `query`; `key` has no meaning afterwards.
+struct HeadsCall {
+  Rows query;
+  Rows key;
+  Rows value;
+  uint32_t heads;     // of `query`; pages.kv_heads of the others
+  Vector query_norm;  // may be empty, and so may key_norm
+  Vector key_norm;
+  float epsilon;
+  uint32_t dims;
+  Rows angles;
   KvPages pages;
   std::span<const TokenPlace> places;
   std::span<const uint32_t> page_table;
@@ -103,6 +123,37 @@ struct GatherCall {
   Rows in;
   std::span<const uint32_t> rows;
   Rows out;
+};
+
+// Which experts a device with routes() runs for each token: the `active_experts` largest logits,
+// ties to the lower index, and their weights: softmax over all logits or over the chosen ones,
+// divided by the sum of the chosen weights where `renormalize`, times `scale`. A row of `out`, of
+// width 3 * active_experts, has the experts, best first; their weights; and which of them comes
+// first, second, … in ascending expert. Weights are not finite where a logit is not.
+struct RouteCall {
+  Rows logits;  // as wide as there are experts
+  uint32_t active_experts;
+  bool softmax_of_chosen;
+  bool renormalize;
+  float scale;
+  Rows out;
+};
+
+// A layer's experts on a device with routes(), all of whose records are there: chosen by index on
+// the device, as route() left it. onto += the weighted outputs of each token's experts, added up in
+// ascending expert, then `shared`. Serves few tokens: each choice reads its expert's weights.
+struct RoutedCall {
+  View table;   // [experts] addresses of records, put there by place_record() after their bytes
+  Matrix gate;  // views count from a record's begin
+  Matrix up;
+  Matrix down;
+  Rows in;
+  Rows routing;
+  uint32_t active_experts;
+  Rows shared;   // may be empty
+  Rows hidden;   // room: active_experts rows a token, as wide as gate.rows
+  Rows outputs;  // the same, as wide as `onto`
+  Rows onto;
 };
 
 }  // namespace smoe

@@ -38,6 +38,15 @@ class Device : public Buffer::Owner {
   virtual bool keeps(KvType type, uint32_t head_dim) const {
     return type == KvType::kF32 && head_dim > 0;
   }
+  // Whether host and device share memory, so that adopt() costs nothing.
+  virtual bool shares_memory() const { return true; }
+  // Bytes of the device's own memory that may be used; 0 where it shares the host's.
+  virtual uint64_t memory_bytes() const { return 0; }
+  // Of a device with memory of its own: host memory that upload() takes bytes from. Lifetime: as
+  // adopt().
+  virtual Result<Buffer> adopt_source(std::span<std::byte> host) { return adopt(host); }
+  // Brings bytes of such memory to the device; until it is done with them, they stay as they are.
+  virtual void upload(View /*to*/, View /*source*/, size_t /*bytes*/) {}
 
   // Largest rows count that one call may have, and scratch is sized for: set once at start-up, so
   // that the operations below allocate nothing. Fails: kNoMemory.
@@ -63,6 +72,24 @@ class Device : public Buffer::Owner {
   virtual void run_expert(const ExpertCall& call) = 0;
   virtual void accumulate(const AccumulateCall& call) = 0;
   virtual void gather(const GatherCall& call) = 0;
+  // The operations that it is made of, one after the other; a device may do them at once.
+  virtual void prepare_heads(const HeadsCall& call) {
+    const uint32_t head_dim = call.pages.head_dim;
+    if (call.query_norm)
+      normalize({call.query, call.query_norm, head_dim, call.epsilon, call.query});
+    if (call.key_norm) normalize({call.key, call.key_norm, head_dim, call.epsilon, call.key});
+    rotate({call.query, call.heads, head_dim, call.dims, call.angles});
+    rotate({call.key, call.pages.kv_heads, head_dim, call.dims, call.angles});
+    store_kv({call.key, call.value, call.pages, call.places, call.page_table});
+  }
+
+  // Chooses experts itself and runs them without the host: the operations below. Elsewhere the host
+  // routes, and they are not called.
+  virtual bool routes() const { return false; }
+  virtual void route(const RouteCall& /*call*/) {}
+  // table[index] = where `record` lies on the device. `table` has 8 bytes an entry.
+  virtual void place_record(View /*table*/, uint32_t /*index*/, View /*record*/) {}
+  virtual void run_routed(const RoutedCall& /*call*/) {}
 
   // Everything recorded so far is on its way; buffers read by it may be reused once finished() says
   // so (a lease on a record is released on it).

@@ -137,12 +137,16 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(ModelFiles files, const Engin
     stream.direct = options.direct;
     stream.mirror = std::move(mirror.vault);
     SMOE_TRY(engine->streamer_, Streamer::open(engine->files_.vault, stream));
-    SMOE_TRY(engine->experts_,
-             LocalExperts::open(engine->files_.vault, plan.slots, *engine->streamer_, device));
+    SMOE_TRY(std::unique_ptr<DeviceCache> cache, engine->open_device_cache(options, device));
+    SMOE_TRY(engine->experts_, LocalExperts::open(engine->files_.vault, plan.slots,
+                                                  *engine->streamer_, device, std::move(cache)));
   }
   SMOE_TRY(engine->kv_, KvCache::open(spec, kv_size(options, plan.context), device));
   SMOE_DO(Scratch::allocate(spec, plan.prompt_chunk, device, engine->scratch_));
-  engine->scratch_.routing.summarize = engine->streamer_ && engine->streamer_->wants_router();
+  const bool cache_wants_router = engine->experts_ && engine->experts_->cache() != nullptr &&
+                                  engine->experts_->cache()->wants_router();
+  engine->scratch_.routing.summarize =
+      engine->streamer_ && (engine->streamer_->wants_router() || cache_wants_router);
   SMOE_DO(device.reserve(Scratch::limits_for(spec, plan.prompt_chunk, plan.context)));
 
   if (options.importance != nullptr) SMOE_DO(options.importance->attach(device, plan.prompt_chunk));
@@ -156,10 +160,15 @@ Result<std::unique_ptr<Engine>> Engine::open_parts(ModelFiles files, const Engin
   parts.cancelled = &engine->cancelled_;
   parts.bets = options.bets;
   parts.importance = options.importance;
+  parts.observed = options.observer != nullptr || options.importance != nullptr;
   engine->step_ = std::make_unique<Step>(parts);
   engine->remember_claims_ = options.remember_claims;
   if (options.warm && engine->streamer_) engine->start_warming();
-  if (options.elastic && engine->streamer_) engine->watch_memory();
+  // What a device has imported stays where it is, so the ring keeps its memory.
+  if (options.elastic && engine->streamer_ && !device.deferred()) engine->watch_memory();
+  const DeviceCache* cache = engine->experts_ ? engine->experts_->cache() : nullptr;
+  engine->filling_ = cache != nullptr && cache->fits_all();
+  if (engine->filling_) engine->filler_ = std::thread([raw = engine.get()] { raw->fill_device(); });
   log::debug("{}: {} layers, {} records, {}", engine->files_.path.string(), spec.layers.size(),
              plan.records, engine->stream_description());
   return engine;
@@ -169,6 +178,44 @@ Engine::~Engine() {
   stop_warming();
   watch_.reset();
   if (remember_claims_ && streamer_) write_claims();
+}
+
+Result<std::unique_ptr<DeviceCache>> Engine::open_device_cache(const EngineOptions& options,
+                                                               Device& device) const {
+  if (device.shares_memory()) return std::unique_ptr<DeviceCache>();
+  const uint64_t whole =
+      std::min(options.device_memory_bytes.value_or(device.memory_bytes()), device.memory_bytes());
+  const uint64_t taken = device_bytes_besides_records(plan_);
+  SMOE_TRY(const std::vector<uint32_t> slots,
+           device_slots(files_.vault, whole - std::min(whole, taken)));
+  return DeviceCache::open(files_.vault, slots, options.eviction, device);
+}
+
+void Engine::fill_device() {
+  constexpr std::chrono::milliseconds kNap{1};
+  const auto last = static_cast<uint32_t>(files_.spec.layers.size() - 1);
+  const auto enough = [this] { return warmed_enough_.load(std::memory_order_relaxed); };
+  while (!scout_->has_layer(last) && !enough()) std::this_thread::sleep_for(kNap);
+  bool more = true;
+  while (more && !enough()) {
+    const Result<bool> filled = fill_some();
+    if (filled) {
+      more = *filled;
+    } else if (filled.error().code != Code::kCancelled) {  // the step's own business
+      // A step that needs the record says so as well, and to whom it matters.
+      log::warn("{}; the rest is read when it is needed", filled.error().message);
+      break;
+    }
+    std::this_thread::sleep_for(kNap);
+  }
+  device_full_.store(!more, std::memory_order_relaxed);
+  filling_.store(false, std::memory_order_relaxed);
+}
+
+Result<bool> Engine::fill_some() {
+  constexpr uint32_t kAtOnce = 8;  // a step waits no longer than these take
+  const std::lock_guard lock(stepping_);
+  return experts_->fill(kAtOnce);
 }
 
 void Engine::start_warming() {
@@ -201,6 +248,7 @@ void Engine::warm(std::span<const ExpertKey> keys) {
 void Engine::stop_warming() {
   warmed_enough_.store(true, std::memory_order_relaxed);
   if (warmer_.joinable()) warmer_.join();
+  if (filler_.joinable()) filler_.join();
 }
 
 void Engine::write_claims() const {

@@ -39,6 +39,8 @@ struct EngineOptions {
   // Positions of the KV cache for all sequences and kept prefixes; default: context * sequences.
   std::optional<uint64_t> kv_positions;
   KvType kv = KvType::kF32;  // what keys and values are rounded to
+  // Of the device's own memory, where it has any; default: most of it.
+  std::optional<uint64_t> device_memory_bytes;
   bool bets = false;
   // Gives memory of the ring back while the machine or a group is short of it, and takes it again
   // later. Changes no result.
@@ -111,6 +113,12 @@ class Engine {
   void cancel();
   void clear_cancel();
 
+  // Records are brought to a device that has room for all of them in its own memory, between steps
+  // and for as long as there are no steps. Threads: any.
+  bool filling_device() const { return filling_.load(std::memory_order_relaxed); }
+  // It has all of them: from then on nothing is read. Threads: any.
+  bool device_has_all() const { return device_full_.load(std::memory_order_relaxed); }
+
   const Scout& scout() const { return *scout_; }
   StepStats step_stats() const { return step_->stats(); }
   StreamStats stream_stats() const { return streamer_ ? streamer_->stats() : StreamStats{}; }
@@ -123,6 +131,12 @@ class Engine {
  private:
   Engine() = default;
   void watch_memory();
+  // What of the device's own memory is left for records, as slots of each size; none for a device
+  // that shares the host's. Fails: kNoMemory.
+  Result<std::unique_ptr<DeviceCache>> open_device_cache(const EngineOptions& options,
+                                                         Device& device) const;
+  void fill_device();
+  Result<bool> fill_some();
   void start_warming();
   void warm(std::span<const ExpertKey> keys);
   void stop_warming();
@@ -141,7 +155,10 @@ class Engine {
   std::unique_ptr<Step> step_;
   bool remember_claims_ = false;
   std::thread warmer_;  // looks after the reads until the ring is warm
+  std::thread filler_;  // brings what the device has room for, between steps
   std::atomic<bool> warmed_enough_{false};
+  std::atomic<bool> filling_{false};
+  std::atomic<bool> device_full_{false};
   std::mutex stepping_;                 // held while a step runs: the ring is the step's own
   std::unique_ptr<MemoryWatch> watch_;  // last, so that it ends first
 };

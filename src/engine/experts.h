@@ -10,12 +10,25 @@
 
 #include "base/result.h"
 #include "compute/device.h"
+#include "engine/device_cache.h"
 #include "engine/importance.h"
 #include "engine/router.h"
 #include "formats/vault_file.h"
 #include "stream/streamer.h"
 
 namespace smoe {
+
+// The same for a device that chooses the experts itself.
+struct RoutedExpertsCall {
+  uint32_t layer = 0;
+  uint32_t active_experts = 0;
+  Rows in;
+  Rows routing;  // as Device::route() left it
+  Rows shared;   // the shared expert's output, or empty
+  Rows hidden;   // room for a row of each token's each expert
+  Rows outputs;
+  Rows onto;  // the weighted outputs and `shared` are added to it
+};
 
 struct ExpertsCall {
   uint32_t layer = 0;
@@ -37,6 +50,10 @@ class Experts {
   virtual void demand(uint32_t layer, const Routing& routing) = 0;
   // Says what `layer` will probably need; changes no result.
   virtual void bet(uint32_t layer, const Routing& routing) = 0;
+  // Whether the device has all of the layer's records, so that run_routed() does what demand() and
+  // run() do, without the host's knowing which experts are run.
+  virtual bool complete(uint32_t /*layer*/) const { return false; }
+  virtual void run_routed(const RoutedExpertsCall& /*call*/) {}
   // Size of one of the layer's records.
   virtual uint64_t record_bytes(uint32_t layer) const = 0;
   // Computes what was demanded. Fails: kIo, kCorrupt, kCancelled, kNumeric (checked only).
@@ -47,16 +64,24 @@ class Experts {
 class LocalExperts : public Experts {
  public:
   // `layers` are the vault's files, `slots` those of each class of record size; the streamer was
-  // opened on the same.
+  // opened on the same. `cache`: on a device with memory of its own, else none.
   // Fails: kNoMemory.
   static Result<std::unique_ptr<LocalExperts>> open(std::span<const VaultFile> layers,
                                                     std::span<const uint32_t> slots,
-                                                    Streamer& streamer, Device& device);
+                                                    Streamer& streamer, Device& device,
+                                                    std::unique_ptr<DeviceCache> cache);
 
   void demand(uint32_t layer, const Routing& routing) override;
   void bet(uint32_t layer, const Routing& routing) override;
   uint64_t record_bytes(uint32_t layer) const override { return layers_[layer].record_bytes; }
   Status run(const ExpertsCall& call) override;
+  bool complete(uint32_t layer) const override { return cache_ && cache_->complete(layer); }
+  void run_routed(const RoutedExpertsCall& call) override;
+
+  // Brings up to `most` records that the device has room for and lacks; false when it lacks none.
+  // Not during a step. Fails: as run().
+  Result<bool> fill(uint32_t most);
+  const DeviceCache* cache() const { return cache_.get(); }
 
  private:
   // Where a layer's records have their matrices.
@@ -68,16 +93,26 @@ class LocalExperts : public Experts {
     uint32_t row = 0;  // of ExpertsCall::held
     bool waiting = false;
     bool taken = false;
+    bool cached = false;  // on the device when the layer was demanded
   };
 
   LocalExperts(Streamer& streamer, Device& device) : streamer_(streamer), device_(device) {}
   Status run_all(const ExpertsCall& call);
-  Status compute(const ExpertsCall& call, Lease lease, const Routing::Member& member, Rows out);
+  // The next member to compute: its lease, or none where the device has it.
+  struct Ready {
+    uint32_t member = 0;
+    std::optional<Lease> lease;
+  };
+  Result<Ready> next_ready(const ExpertsCall& call, uint32_t turn, bool room);
+  Status compute(const ExpertsCall& call, Ready ready, Rows out);
+  // Where the device finds a leased record.
+  View record_of(const Lease& lease);
+  Status keep_until_used(Lease lease);
   // Waits for what the device does with leased records, then ends the leases.
   Status end_leases();
   // None of the records that are still to come is there.
   bool must_wait(const ExpertsCall& call) const;
-  Matrix matrix(const Segment& segment, const Lease& lease);
+  static Matrix matrix(const Segment& segment, View record);
   void add(const ExpertsCall& call, const Routing::Member& member, Rows outputs);
 
   Streamer& streamer_;
@@ -93,8 +128,8 @@ class LocalExperts : public Experts {
   std::vector<Lease> leases_;
   size_t most_leases_ = 1;
   Ticket last_use_{};
-  // What each slot of the ring holds on a device with memory of its own.
-  std::vector<std::optional<ExpertKey>> on_device_;
+  std::unique_ptr<DeviceCache> cache_;
+  std::vector<ExpertKey> missing_;  // of the union: not on the device
 };
 
 }  // namespace smoe

@@ -91,6 +91,18 @@ void summarize(std::span<const float> logits, Routing& routing, RouterWork& work
     routing.ranks[work.order[rank]] = static_cast<uint16_t>(rank);
 }
 
+void prepare(const FfnSpec& ffn, uint32_t tokens, Routing& routing, RouterWork& work) {
+  routing.active = ffn.router.active_experts;
+  routing.experts.resize(size_t{tokens} * routing.active);
+  routing.weights.resize(size_t{tokens} * routing.active);
+  work.order.resize(ffn.experts);
+  work.counts.resize(ffn.experts);
+}
+
+Error not_finite(uint32_t token) {
+  return {Code::kNumeric, fmt::format("the router's logits of row {} are not finite", token)};
+}
+
 }  // namespace
 
 RouterNumbers Routing::numbers() const {
@@ -114,23 +126,36 @@ Status route(const FfnSpec& ffn, std::span<const float> logits, Routing& routing
              RouterWork& work) {
   SMOE_CHECK(ffn.experts > 0 && logits.size() % ffn.experts == 0);
   const auto tokens = static_cast<uint32_t>(logits.size() / ffn.experts);
-  routing.active = ffn.router.active_experts;
-  routing.experts.resize(size_t{tokens} * routing.active);
-  routing.weights.resize(size_t{tokens} * routing.active);
-  work.order.resize(ffn.experts);
-  work.counts.resize(ffn.experts);
-
+  prepare(ffn, tokens, routing, work);
   for (uint32_t token = 0; token < tokens; ++token) {
     const auto row = logits.subspan(size_t{token} * ffn.experts, ffn.experts);
     if (!std::all_of(row.begin(), row.end(), [](float value) { return std::isfinite(value); }))
-      return Error{Code::kNumeric,
-                   fmt::format("the router's logits of row {} are not finite", token)};
+      return not_finite(token);
     const auto chosen =
         std::span(routing.experts).subspan(size_t{token} * routing.active, routing.active);
     const auto weights =
         std::span(routing.weights).subspan(size_t{token} * routing.active, routing.active);
     choose(row, work.order, chosen);
     weigh(ffn.router, row, chosen, weights);
+  }
+  group_by_expert(tokens, ffn.experts, routing, work);
+  if (routing.summarize) summarize(logits, routing, work);
+  return {};
+}
+
+Status take_routing(const FfnSpec& ffn, std::span<const float> routed,
+                    std::span<const float> logits, Routing& routing, RouterWork& work) {
+  const uint32_t active = ffn.router.active_experts;
+  SMOE_CHECK(routed.size() % (size_t{3} * active) == 0);
+  const auto tokens = static_cast<uint32_t>(routed.size() / (size_t{3} * active));
+  prepare(ffn, tokens, routing, work);
+  for (uint32_t token = 0; token < tokens; ++token) {
+    const auto row = routed.subspan(size_t{token} * 3 * active, size_t{3} * active);
+    for (uint32_t i = 0; i < active; ++i) {
+      if (!std::isfinite(row[active + i])) return not_finite(token);
+      routing.experts[size_t{token} * active + i] = static_cast<uint16_t>(row[i]);
+      routing.weights[size_t{token} * active + i] = row[active + i];
+    }
   }
   group_by_expert(tokens, ffn.experts, routing, work);
   if (routing.summarize) summarize(logits, routing, work);

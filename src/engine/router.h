@@ -1,5 +1,5 @@
-// Exact routing: from a layer's router logits to each token's experts and weights, on the host, in
-// f32, so that every device chooses the same experts.
+// Exact routing: from a layer's router logits to each token's experts and weights, in f32, on the
+// host or, where it can, on the device.
 #pragma once
 
 #include <cstdint>
@@ -57,5 +57,10 @@ struct RouterWork {
 // logits: [tokens, ffn.experts]. Ties go to the lower index. Cost: no allocation once reserved.
 // Fails: kNumeric when a logit is not finite, naming the token's row.
 Status route(const FfnSpec& ffn, std::span<const float> logits, Routing& routing, RouterWork& work);
+
+// Takes the routing that a device chose: [tokens, 3 * active] as RouteCall has it. `logits` are
+// only read where `summarize` asks for it. Fails: kNumeric, as above.
+Status take_routing(const FfnSpec& ffn, std::span<const float> routed,
+                    std::span<const float> logits, Routing& routing, RouterWork& work);
 
 }  // namespace smoe

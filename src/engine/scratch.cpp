@@ -17,6 +17,7 @@ struct Widths {
   uint32_t experts = 0;
   uint32_t active = 0;
   uint32_t ffn = 0;
+  uint32_t expert = 0;  // of the routed ones
   bool shared = false;
 };
 
@@ -30,6 +31,7 @@ Widths widths_of(const ModelSpec& spec) {
     widths.experts = std::max(widths.experts, layer.ffn.experts);
     widths.active = std::max(widths.active, layer.ffn.router.active_experts);
     widths.ffn = std::max({widths.ffn, layer.ffn.width, layer.ffn.shared_width});
+    if (layer.ffn.experts > 0) widths.expert = std::max(widths.expert, layer.ffn.width);
     widths.shared = widths.shared || layer.ffn.shared_width > 0;
   }
   return widths;
@@ -37,7 +39,6 @@ Widths widths_of(const ModelSpec& spec) {
 
 // Outputs held back: at least one expert's of a whole chunk, and for a few tokens all of theirs.
 uint32_t held_rows(const Widths& widths, uint32_t rows) {
-  constexpr uint32_t kFewTokens = 8;
   return std::max(rows, widths.active * std::min(rows, kFewTokens));
 }
 
@@ -70,6 +71,8 @@ size_t carve(const ModelSpec& spec, uint32_t rows, const Buffer* buffer, Scratch
   scratch.attended = carver.take(rows, widths.query);
   scratch.angles = carver.take(rows, widths.angles);
   scratch.router = carver.take(rows, widths.experts);
+  scratch.routed = carver.take(rows, 3 * widths.active);
+  scratch.expert_hidden = carver.take(widths.active * std::min(rows, kFewTokens), widths.expert);
   scratch.ffn_out = carver.take(rows, spec.width);
   scratch.expert_out = carver.take(rows, spec.width);
   scratch.held = carver.take(held_rows(widths, rows), spec.width);
@@ -86,7 +89,7 @@ uint64_t host_bytes(const ModelSpec& spec, uint32_t rows) {
   const Widths widths = widths_of(spec);
   const uint64_t choices = uint64_t{rows} * widths.active;
   return 2 * choices * (sizeof(uint16_t) + sizeof(uint32_t) + 2 * sizeof(float)) +
-         uint64_t{rows} * (widths.experts + widths.angles + 1) * sizeof(float) +
+         uint64_t{rows} * (widths.experts + 3 * widths.active + widths.angles + 1) * sizeof(float) +
          uint64_t{rows} * (sizeof(TokenId) + sizeof(TokenPlace) + sizeof(uint32_t)) +
          uint64_t{kHeadRows} * spec.vocabulary * sizeof(float);
 }
@@ -118,6 +121,7 @@ Status Scratch::allocate(const ModelSpec& spec, uint32_t rows, Device& device, S
   scratch.places.resize(rows);
   scratch.angle_values.resize(size_t{rows} * scratch.angles.stride);
   scratch.router_values.resize(size_t{rows} * widths.experts);
+  scratch.routed_values.resize(size_t{rows} * 3 * widths.active);
   scratch.shared_values.resize(widths.shared ? rows : 0);
   scratch.logit_values.resize(size_t{kHeadRows} * spec.vocabulary);
   scratch.inverse_frequencies.reserve(widths.angles / 2);

@@ -16,6 +16,9 @@ namespace smoe {
 // LM-head rows that are computed at once: a prompt whose every position is scored needs no more
 // memory than this many rows of logits.
 inline constexpr uint32_t kHeadRows = 8;
+// Tokens whose experts a device runs by index (Device::run_routed): for more it is cheaper to read
+// each expert once for all its tokens.
+inline constexpr uint32_t kFewTokens = 8;
 
 struct Scratch {
   // Device rows; each is as long as the chunk unless noted.
@@ -24,6 +27,8 @@ struct Scratch {
   Rows query, key, value, attended;
   Rows angles;             // cosines and sines of the batch's positions
   Rows router;             // logits of the current MoE layer
+  Rows routed;             // and what the device chose by them (RouteCall)
+  Rows expert_hidden;      // a row for each expert of each of kFewTokens tokens
   Rows shared_gate;        // one float a row
   Rows ffn_out;            // sum of the routed experts, or a dense layer's output
   Rows shared_out;         // only where a layer has a shared expert
@@ -36,6 +41,7 @@ struct Scratch {
   std::vector<TokenPlace> places;
   std::vector<float> angle_values;
   std::vector<float> router_values;
+  std::vector<float> routed_values;
   std::vector<float> shared_values;
   std::vector<float> logit_values;
   std::vector<uint32_t> head_rows;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/check.h"
@@ -12,9 +13,14 @@
 namespace smoe {
 namespace {
 
+// Without a way out of the loop it is done in vectors: a vocabulary's logits are looked at each
+// step.
 bool all_finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(),
-                     [](float value) { return std::isfinite(value); });
+  constexpr uint32_t kExponent = 0x7f800000;
+  uint32_t faults = 0;
+  for (const float value : values)
+    faults |= static_cast<uint32_t>((std::bit_cast<uint32_t>(value) & kExponent) == kExponent);
+  return faults == 0;
 }
 
 // Adds the time until it goes out of scope to a counter.
@@ -142,29 +148,20 @@ void Step::attention(uint32_t layer) {
   device.project({weights.query, weights.query_bias, normed, query});
   device.project({weights.key, weights.key_bias, normed, key});
   device.project({weights.value, weights.value_bias, normed, value});
-  normalize_heads(spec, weights);
-  device.rotate({query, shape.heads, shape.head_dim, spec.rope.dims, angles});
-  device.rotate({key, shape.kv_heads, shape.head_dim, spec.rope.dims, angles});
+  const bool per_head = shape.qk_norm == QkNorm::kPerHead;
+  if (shape.qk_norm != QkNorm::kNone && !per_head) {
+    const float epsilon = parts_.spec->norm_epsilon;
+    device.normalize({query, weights.query_norm, query.width, epsilon, query});
+    device.normalize({key, weights.key_norm, key.width, epsilon, key});
+  }
   const KvPages pages = parts_.kv->layer(layer);
-  device.store_kv({key, value, pages, places, parts_.kv->page_table()});
+  device.prepare_heads({query, key, value, shape.heads, per_head ? weights.query_norm : Vector{},
+                        per_head ? weights.key_norm : Vector{}, parts_.spec->norm_epsilon,
+                        spec.rope.dims, angles, pages, places, parts_.kv->page_table()});
   device.attend(
       {query, pages, shape.heads, shape.scale, places, parts_.kv->page_table(), attended});
   listen(Role::kOutput, layer, attended);
-  device.project({weights.output, weights.output_bias, attended, normed});
-  device.accumulate({normed, {}, {}, hidden});
-}
-
-void Step::normalize_heads(const LayerSpec& layer, const LayerWeights& weights) {
-  const AttentionSpec& shape = layer.attention;
-  if (shape.qk_norm == QkNorm::kNone) return;
-  const Rows query = rows(parts_.scratch->query, shape.heads * shape.head_dim);
-  const Rows key = rows(parts_.scratch->key, shape.kv_heads * shape.head_dim);
-  const bool per_head = shape.qk_norm == QkNorm::kPerHead;
-  const float epsilon = parts_.spec->norm_epsilon;
-  parts_.device->normalize(
-      {query, weights.query_norm, per_head ? shape.head_dim : query.width, epsilon, query});
-  parts_.device->normalize(
-      {key, weights.key_norm, per_head ? shape.head_dim : key.width, epsilon, key});
+  device.project({weights.output, weights.output_bias, attended, normed, false, hidden});
 }
 
 Status Step::feed_forward(uint32_t layer) {
@@ -180,15 +177,61 @@ Status Step::feed_forward(uint32_t layer) {
     const Timed timed(stats_.ffn_ns);
     listen({Role::kDenseDown, layer, 0, weights.dense_gate, weights.dense_up}, normed);
     device.run_expert({weights.dense_gate, weights.dense_up, weights.dense_down, normed, {}, out});
-  } else {
-    SMOE_DO(routed(layer));
+    device.accumulate({out, {}, {}, hidden});
+    return {};
   }
-  device.accumulate({out, {}, {}, hidden});
-  return {};
+  return routed(layer);
+}
+
+Status Step::route_on_host(uint32_t layer) {
+  Scratch& scratch = *parts_.scratch;
+  const FfnSpec& ffn = parts_.spec->layers[layer].ffn;
+  const auto values = std::span(scratch.router_values).first(size_t{tokens_} * ffn.experts);
+  SMOE_DO(parts_.device->read(rows(scratch.router, ffn.experts), values));
+  return route(ffn, values, scratch.routing, scratch.router_work);
+}
+
+// The device chooses the experts; what it chose is read back.
+Status Step::route_on_device(uint32_t layer) {
+  Scratch& scratch = *parts_.scratch;
+  const FfnSpec& ffn = parts_.spec->layers[layer].ffn;
+  const Rows chosen = rows(scratch.routed, 3 * ffn.router.active_experts);
+  const auto values = std::span(scratch.routed_values).first(size_t{tokens_} * chosen.width);
+  const auto logits = std::span(scratch.router_values)
+                          .first(scratch.routing.summarize ? size_t{tokens_} * ffn.experts : 0);
+  if (!logits.empty()) SMOE_DO(parts_.device->read(rows(scratch.router, ffn.experts), logits));
+  SMOE_DO(parts_.device->read(chosen, values));
+  return take_routing(ffn, values, logits, scratch.routing, scratch.router_work);
+}
+
+// A layer all of whose records the device has: nothing comes back to the host.
+bool Step::run_on_device(uint32_t layer) {
+  Scratch& scratch = *parts_.scratch;
+  const FfnSpec& ffn = parts_.spec->layers[layer].ffn;
+  if (checked_ || parts_.observed || tokens_ > kFewTokens || ffn.shared_gated ||
+      !parts_.experts->complete(layer))
+    return false;
+  const uint32_t width = parts_.spec->width;
+  const uint32_t active = ffn.router.active_experts;
+  const uint32_t choices = tokens_ * active;
+  if (ffn.shared_width > 0) static_cast<void>(shared_expert(layer));  // not gated: cannot fail
+  parts_.experts->run_routed(
+      {layer,
+       active,
+       rows(scratch.normed, width),
+       rows(scratch.routed, 3 * active),
+       ffn.shared_width > 0 ? rows(scratch.shared_out, width) : Rows{},
+       {scratch.expert_hidden.view, choices, ffn.width, scratch.expert_hidden.stride},
+       {scratch.held.view, choices, width, scratch.held.stride},
+       rows(scratch.hidden, width)});
+  stats_.expert_rows += choices;
+  stats_.unions += choices;
+  stats_.expert_bytes += choices * parts_.experts->record_bytes(layer);
+  return true;
 }
 
 // Routes the batch, starts the reads, computes the shared expert while they fly, then each routed
-// expert as it becomes ready.
+// expert as it becomes ready; and adds all of it to the residual stream.
 Status Step::routed(uint32_t layer) {
   Scratch& scratch = *parts_.scratch;
   const FfnSpec& ffn = parts_.spec->layers[layer].ffn;
@@ -196,12 +239,15 @@ Status Step::routed(uint32_t layer) {
   const uint32_t width = parts_.spec->width;
   const Rows normed = rows(scratch.normed, width);
   const Rows logits = rows(scratch.router, ffn.experts);
-  const auto values = std::span(scratch.router_values).first(size_t{tokens_} * ffn.experts);
   {
     const Timed timed(stats_.routing_ns);
     device.project({parts_.scout->layer(layer).router, {}, normed, logits, true});
-    SMOE_DO(device.read(logits, values));
-    if (Status status = route(ffn, values, scratch.routing, scratch.router_work); !status)
+    if (device.routes())
+      device.route({logits, ffn.router.active_experts, ffn.router.score == Score::kTopKThenSoftmax,
+                    ffn.router.renormalize, ffn.router.scale,
+                    rows(scratch.routed, 3 * ffn.router.active_experts)});
+    if (run_on_device(layer)) return {};
+    if (Status status = device.routes() ? route_on_device(layer) : route_on_host(layer); !status)
       return std::move(status).error().in(fmt::format("layer {}", layer));
     parts_.experts->demand(layer, scratch.routing);
     stats_.expert_rows += scratch.routing.experts.size();
@@ -220,6 +266,7 @@ Status Step::routed(uint32_t layer) {
         std::span<const float>(scratch.shared_values).first(ffn.shared_gated ? tokens_ : 0);
     device.accumulate({rows(scratch.shared_out, width), {}, gates, out});
   }
+  device.accumulate({out, {}, {}, rows(scratch.hidden, width)});
   return {};
 }
 
@@ -232,7 +279,7 @@ void Step::bet_on(uint32_t layer) {
   if (layer >= parts_.spec->layers.size() || !parts_.scout->has_layer(layer)) return;
   if (!parts_.scout->bring_layer(layer)) return;
   const FfnSpec& ffn = parts_.spec->layers[layer].ffn;
-  if (ffn.kind != FfnKind::kExperts) return;
+  if (ffn.kind != FfnKind::kExperts || parts_.experts->complete(layer)) return;
 
   Scratch& scratch = *parts_.scratch;
   Device& device = *parts_.device;

@@ -28,6 +28,7 @@ class Step {
     const std::atomic<bool>* cancelled = nullptr;  // looked at between layers
     bool bets = false;
     Importance* importance = nullptr;  // hears of every matrix's input
+    bool observed = false;             // every demand must be seen on the host
   };
   explicit Step(const Parts& parts) : parts_(parts) {}
 
@@ -45,9 +46,11 @@ class Step {
   void load_batch(Batch batch);
   void set_angles(const RopeSpec& rope, Batch batch);
   void attention(uint32_t layer);
-  void normalize_heads(const LayerSpec& layer, const LayerWeights& weights);
   Status feed_forward(uint32_t layer);
   Status routed(uint32_t layer);
+  Status route_on_host(uint32_t layer);
+  Status route_on_device(uint32_t layer);
+  bool run_on_device(uint32_t layer);
   Status shared_expert(uint32_t layer);
   void bet_on(uint32_t layer);
   Status head(Batch batch, StepSink& sink);

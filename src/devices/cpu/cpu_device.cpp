@@ -81,7 +81,10 @@ class CpuDevice final : public Device {
   void accumulate(const AccumulateCall& call) override;
   void gather(const GatherCall& call) override;
 
-  void project(const ProjectCall& call) override { cpu::project(means(), call); }
+  void project(const ProjectCall& call) override {
+    cpu::project(means(), call);
+    if (call.onto.count > 0) accumulate({call.out, {}, {}, call.onto});
+  }
   void store_kv(const StoreKvCall& call) override { cpu::store_kv(means(), call); }
   void attend(const AttendCall& call) override { cpu::attend(means(), call); }
   void run_expert(const ExpertCall& call) override { cpu::run_expert(means(), call); }

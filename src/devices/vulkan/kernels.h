@@ -17,14 +17,19 @@ namespace smoe::vulkan {
 enum class Kernel : uint8_t {
   kAccumulate,
   kAttend,
+  kCombine,
   kEmbed,
+  kHeads,
   kNormalize,
   kProduct,
   kProductLooped,  // the same for a software Vulkan
+  kProductRouted,  // of the experts that kRoute chose
+  kProductRoutedLooped,
   kRotate,
+  kRoute,
   kStoreKv,
 };
-inline constexpr size_t kKernels = 8;
+inline constexpr size_t kKernels = 13;
 
 // A kernel's SPIR-V, as it was built in.
 struct Module {
@@ -34,7 +39,7 @@ struct Module {
 std::span<const Module, kKernels> modules();
 
 // Values of a kernel's specialisation constants 0, 1, …
-inline constexpr size_t kMostConstants = 5;
+inline constexpr size_t kMostConstants = 10;
 using Constants = std::array<uint32_t, kMostConstants>;
 
 class Kernels {

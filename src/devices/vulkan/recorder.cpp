@@ -10,17 +10,17 @@
 namespace smoe::vulkan {
 namespace {
 
-constexpr VkPipelineStageFlags kWork =
-    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-constexpr VkAccessFlags kWorkWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+constexpr VkPipelineStageFlags kKernelStage = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+constexpr VkPipelineStageFlags kWork = kKernelStage | VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkAccessFlags kKernelAccess = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
 constexpr VkAccessFlags kWorkAccess =
-    kWorkWrites | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT;
+    kKernelAccess | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 constexpr size_t kArgumentAlignment = 16;
 constexpr size_t kMostKept = 8;
-
-bool overlaps(const Range& a, const Range& b) {
-  return a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
-}
+// The device begins with the first ones while the rest is recorded, which takes less time than they
+// do: each submission may be half as long again as the one before.
+constexpr uint32_t kFirstDispatches = 8;
+constexpr uint32_t kMostDispatches = 128;
 
 bool overlaps_any(const Range& range, const std::vector<Range>& all) {
   return std::any_of(all.begin(), all.end(),
@@ -28,6 +28,11 @@ bool overlaps_any(const Range& range, const std::vector<Range>& all) {
 }
 
 }  // namespace
+
+bool overlaps(const Range& a, const Range& b) {
+  if (a.bytes == 0 || b.bytes == 0) return false;
+  return a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
+}
 
 Result<std::unique_ptr<Recorder>> Recorder::open(const Context& context, Kernels& kernels) {
   std::unique_ptr<Recorder> recorder(new Recorder(context, kernels));
@@ -66,6 +71,7 @@ Status Recorder::create() {
   reads_.reserve(64);
   writes_.reserve(64);
   kept_.reserve(kMostKept);
+  written_.resize(kArgumentBytes);
   return {};
 }
 
@@ -95,31 +101,47 @@ bool Recorder::begin() {
   }
   recording_ = true;
   slot().used = 0;
+  slot().dispatches = 0;
+  if (finished(Ticket{submitted_})) limit_ = kFirstDispatches;
   kept_.clear();
   bound_ = VK_NULL_HANDLE;
-  barrier(kWork, kWorkAccess);  // after what was submitted before
+  barrier(kWork, kWork, kWorkAccess);  // after what was submitted before
+  copied_ = false;
   return true;
 }
 
-void Recorder::barrier(VkPipelineStageFlags to, VkAccessFlags access) {
+void Recorder::barrier(VkPipelineStageFlags from, VkPipelineStageFlags to, VkAccessFlags access) {
   VkMemoryBarrier memory{};
   memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-  memory.srcAccessMask = kWorkWrites;
+  memory.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+  if (from == kWork) memory.srcAccessMask |= VK_ACCESS_TRANSFER_WRITE_BIT;
   memory.dstAccessMask = access;
-  context_.api().CmdPipelineBarrier(slot().commands, kWork, to, 0, 1, &memory, 0, nullptr, 0,
+  context_.api().CmdPipelineBarrier(slot().commands, from, to, 0, 1, &memory, 0, nullptr, 0,
                                     nullptr);
+  among_kernels_ = from == kKernelStage;
   reads_.clear();
   writes_.clear();
 }
 
 // A barrier when the operation would read or write what one since the last barrier writes, or write
 // what one reads.
-void Recorder::order(std::span<const Range> reads, Range writes) {
-  bool waits = overlaps_any(writes, reads_) || overlaps_any(writes, writes_);
+void Recorder::order(bool copies, std::span<const Range> reads, Range writes, Range also_writes) {
+  // What came before a barrier among kernels is forgotten, and no copy has waited for it.
+  bool waits = copies && among_kernels_;
+  for (const Range& written : {writes, also_writes})
+    waits = waits || overlaps_any(written, reads_) || overlaps_any(written, writes_);
   for (const Range& read : reads) waits = waits || overlaps_any(read, writes_);
-  if (waits) barrier(kWork, kWorkAccess);
+  if (waits) {
+    // Kernels that wait for kernels alone are cheaper for a GPU.
+    const bool kernels = !copies && !copied_;
+    barrier(kernels ? kKernelStage : kWork, kernels ? kKernelStage : kWork,
+            kernels ? kKernelAccess : kWorkAccess);
+    copied_ = false;
+  }
+  copied_ = copied_ || copies;
   reads_.insert(reads_.end(), reads.begin(), reads.end());
   writes_.push_back(writes);
+  if (also_writes.bytes > 0) writes_.push_back(also_writes);
 }
 
 // No layer sees what a kernel reads by its address, so nothing else would tell of a range that was
@@ -133,6 +155,7 @@ void Recorder::check_addresses(const Dispatch& dispatch) {
     VkDeviceAddress address = 0;
     std::memcpy(&address, dispatch.push.bytes.data() + i * sizeof address, sizeof address);
     const bool declared = address == 0 || inside(address, dispatch.writes) ||
+                          inside(address, dispatch.also_writes) ||
                           inside(address, {arguments.address(), arguments.bytes()}) ||
                           std::any_of(dispatch.reads.begin(), dispatch.reads.end(),
                                       [&](const Range& range) { return inside(address, range); });
@@ -145,7 +168,7 @@ void Recorder::dispatch(const Dispatch& dispatch) {
   check_addresses(dispatch);
   const auto pipeline = kernels_.pipeline(dispatch.kernel, dispatch.constants);
   if (!pipeline) return fail(pipeline.error());
-  order(dispatch.reads, dispatch.writes);
+  order(false, dispatch.reads, dispatch.writes, dispatch.also_writes);
   const Api& api = context_.api();
   if (*pipeline != bound_)
     api.CmdBindPipeline(slot().commands, VK_PIPELINE_BIND_POINT_COMPUTE, *pipeline);
@@ -154,19 +177,23 @@ void Recorder::dispatch(const Dispatch& dispatch) {
                        static_cast<uint32_t>(dispatch.push.bytes.size()),
                        dispatch.push.bytes.data());
   api.CmdDispatch(slot().commands, dispatch.groups_x, dispatch.groups_y, 1);
+  if (++slot().dispatches >= limit_) {
+    limit_ = std::min(limit_ + limit_ / 2, kMostDispatches);
+    submit();
+  }
 }
 
 void Recorder::copy(const Copy& copy) {
   if (!begin()) return;
   const Range reads[] = {{copy.from->address() + copy.from_offset, copy.bytes}};
-  order(reads, {copy.to->address() + copy.to_offset, copy.bytes});
+  order(true, reads, {copy.to->address() + copy.to_offset, copy.bytes});
   const VkBufferCopy region{copy.from_offset, copy.to_offset, copy.bytes};
   context_.api().CmdCopyBuffer(slot().commands, copy.from->buffer(), copy.to->buffer(), 1, &region);
 }
 
 void Recorder::fill(const Memory& memory, size_t offset, size_t bytes) {
   if (!begin()) return;
-  order({}, {memory.address() + offset, bytes});
+  order(true, {}, {memory.address() + offset, bytes});
   context_.api().CmdFillBuffer(slot().commands, memory.buffer(), offset, bytes, 0);
 }
 
@@ -182,6 +209,7 @@ size_t Recorder::put(std::span<const std::byte> bytes) {
   if (!begin()) return 0;
   const size_t offset = slot().used;
   std::memcpy(slot().arguments.mapped().data() + offset, bytes.data(), bytes.size());
+  std::memcpy(written_.data() + offset, bytes.data(), bytes.size());
   slot().used = align_up(offset + bytes.size(), kArgumentAlignment);
   return offset;
 }
@@ -189,10 +217,9 @@ size_t Recorder::put(std::span<const std::byte> bytes) {
 VkDeviceAddress Recorder::argument(std::span<const std::byte> bytes) {
   if (bytes.empty()) return 0;
   if (!begin()) return 0;
-  const std::span<const std::byte> mapped = slot().arguments.mapped();
   for (const Kept& kept : kept_)
     if (kept.host == bytes.data() && kept.bytes == bytes.size() &&
-        std::memcmp(mapped.data() + kept.offset, bytes.data(), bytes.size()) == 0)
+        std::memcmp(written_.data() + kept.offset, bytes.data(), bytes.size()) == 0)
       return slot().arguments.address() + kept.offset;
   const size_t offset = put(bytes);
   if (kept_.size() == kMostKept) kept_.erase(kept_.begin());
@@ -207,7 +234,7 @@ Copy Recorder::staged(std::span<const std::byte> bytes) {
 
 Ticket Recorder::submit() {
   if (!recording_ || !fault_) return Ticket{submitted_};
-  barrier(VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  barrier(kWork, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
   recording_ = false;
   const Api& api = context_.api();
   VkResult result = api.EndCommandBuffer(slot().commands);

@@ -23,6 +23,8 @@ struct Range {
   size_t bytes = 0;
 };
 
+bool overlaps(const Range& a, const Range& b);
+
 // Push constants: addresses first, then whatever the kernel wants.
 struct Push {
   std::span<const std::byte> bytes;
@@ -38,6 +40,7 @@ struct Dispatch {
   // All that the addresses of `push` point to, but for arguments.
   std::span<const Range> reads;
   Range writes;
+  Range also_writes = {};
 };
 
 struct Copy {
@@ -85,6 +88,7 @@ class Recorder {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     Memory arguments;
     size_t used = 0;
+    uint32_t dispatches = 0;
     uint64_t ticket = 0;  // of its last submission
   };
   // Arguments that are handed in again and again, such as the page table, are kept once.
@@ -98,9 +102,9 @@ class Recorder {
   Status create();
   bool begin();
   size_t put(std::span<const std::byte> bytes);
-  void order(std::span<const Range> reads, Range writes);
+  void order(bool copies, std::span<const Range> reads, Range writes, Range also_writes = {});
   void check_addresses(const Dispatch& dispatch);
-  void barrier(VkPipelineStageFlags to, VkAccessFlags access);
+  void barrier(VkPipelineStageFlags from, VkPipelineStageFlags to, VkAccessFlags access);
   Slot& slot() { return slots_[current_]; }
 
   const Context& context_;
@@ -110,12 +114,17 @@ class Recorder {
   std::array<Slot, kSlots> slots_;
   size_t current_ = 0;
   bool recording_ = false;
+  uint32_t limit_ = 0;  // dispatches of a submission
   uint64_t submitted_ = 0;
   VkPipeline bound_ = VK_NULL_HANDLE;
+  bool copied_ = false;         // since the last barrier
+  bool among_kernels_ = false;  // the last barrier was
   // Since the last barrier.
   std::vector<Range> reads_;
   std::vector<Range> writes_;
   std::vector<Kept> kept_;
+  // The slot's arguments once more: reading what the device sees is slow.
+  std::vector<std::byte> written_;
   Status fault_;
 };
 

@@ -33,6 +33,11 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::open(uint32_t index,
   SMOE_TRY(device->readback_,
            Memory::allocate(*device->context_, kReadbackBytes, MemoryKind::kReadback));
   device->downs_.reserve(kFewHiddenRows);
+  // A software Vulkan gains nothing by more threads.
+  const VkPhysicalDeviceLimits& limits = device->context_->properties().limits;
+  const bool wide = limits.maxComputeWorkGroupInvocations >= kWideThreads &&
+                    limits.maxComputeWorkGroupSize[0] >= kWideThreads;
+  device->most_threads_ = wide && !device->context_->software() ? kWideThreads : kLeastThreads;
   return device;
 }
 
@@ -93,16 +98,40 @@ Result<Buffer> VulkanDevice::adopt(std::span<std::byte> host) {
 }
 
 void VulkanDevice::refresh(View changed, size_t bytes) {
-  Allocation& known = allocation(changed);
-  if (known.in_place || bytes == 0) return;
-  SMOE_CHECK(changed.offset + bytes <= known.host.size());
-  if (!known.source) return write(changed, known.host.subspan(changed.offset, bytes));
-  flush_downs();
-  recorder_->copy({&known.source, changed.offset, &known.memory, changed.offset, bytes});
+  const Allocation& known = allocation(changed);
+  if (!known.in_place) bring(known, changed.offset, changed, bytes);
+}
+
+uint64_t VulkanDevice::memory_bytes() const {
+  if (context_->shared_memory()) return 0;
+  // The rest is for the driver, the desktop and what other programs have there.
+  const uint64_t whole = context_->facts().memory_bytes;
+  return whole - whole / 10;
+}
+
+Result<Buffer> VulkanDevice::adopt_source(std::span<std::byte> host) {
+  Allocation made;
+  made.host = host;
+  if (auto imported = Memory::import(*context_, host)) made.source = *std::move(imported);
+  return Buffer(this, keep(std::move(made)), {}, host.size());
+}
+
+void VulkanDevice::upload(View to, View source, size_t bytes) {
+  bring(allocation(source), source.offset, to, bytes);
+}
+
+// Where the driver could not import the host's memory, the host copies first.
+void VulkanDevice::bring(const Allocation& source, size_t offset, View to, size_t bytes) {
+  if (bytes == 0) return;
+  SMOE_CHECK(offset <= source.host.size() && bytes <= source.host.size() - offset);
+  if (!source.source) return write(to, source.host.subspan(offset, bytes));
+  catch_up();
+  static_cast<void>(address(to, bytes));
+  recorder_->copy({&source.source, offset, &allocation(to).memory, to.offset, bytes});
 }
 
 void VulkanDevice::release(uint64_t handle) {
-  flush_downs();
+  catch_up();
   // What went wrong is kept by the recorder, for the next who waits.
   static_cast<void>(recorder_->wait(recorder_->submit()));
   allocations_[handle - 1].reset();
@@ -121,7 +150,7 @@ Status VulkanDevice::reserve(const Limits& limits) {
 }
 
 void VulkanDevice::write(View to, std::span<const std::byte> from) {
-  flush_downs();
+  catch_up();
   static_cast<void>(address(to, from.size()));
   while (!from.empty()) {
     const auto piece = from.first(std::min(from.size(), Recorder::kArgumentBytes / 2));
@@ -135,7 +164,7 @@ void VulkanDevice::write(View to, std::span<const std::byte> from) {
 }
 
 Ticket VulkanDevice::submit() {
-  flush_downs();
+  catch_up();
   return recorder_->submit();
 }
 
@@ -153,7 +182,7 @@ Status VulkanDevice::read(const Rows& from, std::span<float> out) {
       std::memcpy(out.data() + row * from.width, host + row * row_bytes, used_bytes);
     return {};
   }
-  flush_downs();
+  catch_up();
   const size_t offset = from.view.offset;
   for (size_t done = 0; done < whole.bytes; done += kReadbackBytes) {
     const size_t piece = std::min(kReadbackBytes, whole.bytes - done);
@@ -175,7 +204,7 @@ Status VulkanDevice::read(const Rows& from, std::span<float> out) {
 
 void VulkanDevice::copy(const Buffer& from, const Buffer& to) {
   SMOE_CHECK(from.bytes() == to.bytes());
-  flush_downs();
+  catch_up();
   recorder_->copy(
       {&allocation({&from, 0}).memory, 0, &allocation({&to, 0}).memory, 0, from.bytes()});
 }

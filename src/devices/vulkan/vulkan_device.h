@@ -8,6 +8,7 @@
 
 #include "compute/device.h"
 #include "devices/vulkan/context.h"
+#include "devices/vulkan/kernel_shapes.h"
 #include "devices/vulkan/kernels.h"
 #include "devices/vulkan/memory.h"
 #include "devices/vulkan/recorder.h"
@@ -27,6 +28,10 @@ class VulkanDevice final : public Device {
   Result<Buffer> allocate(size_t bytes) override;
   Result<Buffer> adopt(std::span<std::byte> host) override;
   void refresh(View changed, size_t bytes) override;
+  bool shares_memory() const override { return context_->shared_memory(); }
+  uint64_t memory_bytes() const override;
+  Result<Buffer> adopt_source(std::span<std::byte> host) override;
+  void upload(View to, View source, size_t bytes) override;
   void release(uint64_t handle) override;
 
   size_t scratch_bytes(const Limits& limits) const override;
@@ -43,6 +48,12 @@ class VulkanDevice final : public Device {
   void run_expert(const ExpertCall& call) override;
   void accumulate(const AccumulateCall& call) override;
   void gather(const GatherCall& call) override;
+  void prepare_heads(const HeadsCall& call) override;
+
+  bool routes() const override { return true; }
+  void route(const RouteCall& call) override;
+  void place_record(View table, uint32_t index, View record) override;
+  void run_routed(const RoutedCall& call) override;
 
   Ticket submit() override;
   bool finished(Ticket ticket) const override { return recorder_->finished(ticket); }
@@ -66,11 +77,17 @@ class VulkanDevice final : public Device {
     uint32_t hidden_stride = 0;
     Rows out;
   };
+  // A norm that the projections after it do; done: one of them has.
+  struct PendingNorm {
+    NormCall call;
+    bool done = false;
+  };
   struct Product;
 
   VulkanDevice() = default;
   Allocation& allocation(const View& view);
   VkDeviceAddress address(const View& view, size_t bytes);
+  Range range(const View& view, size_t bytes) { return {address(view, bytes), bytes}; }
   Range range(const Matrix& matrix);
   Range range(const Vector& vector);
   Range range(const Rows& rows);
@@ -80,20 +97,37 @@ class VulkanDevice final : public Device {
   }
   void move_rows(const Rows& from, std::span<const uint32_t> rows, std::span<const float> weights,
                  const Rows& out, bool copies);
+  // Of a shape: what the kernel is compiled for; a software Vulkan has one kernel for all.
+  uint32_t compiled_pieces(const ProductShape& shape) const {
+    return context_->software() ? 0 : shape.chain_pieces;
+  }
+  struct RoutedProduct;
+  void multiply_routed(const RoutedCall& call, const RoutedProduct& product);
+  Range pages_range(const KvPages& pages, std::span<const uint32_t> page_table);
   void multiply(const Product& product);
   void multiply_pass(const Product& product, uint32_t first, uint32_t count, uint32_t tokens);
   void flush_downs();
+  // Records what waits for the operation after it.
+  void catch_up();
+  void catch_up_but_downs();
+  bool does_norm(const ProjectCall& call) const;
+  void normalize_now(const NormCall& call);
+  void route_now(const RouteCall& call);
   uint64_t keep(Allocation allocation);
+  void bring(const Allocation& source, size_t offset, View to, size_t bytes);
 
   // The recorder goes first, waiting for the device.
   std::unique_ptr<Context> context_;
   std::unique_ptr<Kernels> kernels_;
   std::vector<std::optional<Allocation>> allocations_;  // handle - 1 is the index
+  uint32_t most_threads_ = 0;                           // of a product's workgroup
   Memory hidden_;
   size_t hidden_floats_ = 0;
   size_t hidden_used_ = 0;
   Memory readback_;
   std::vector<Down> downs_;
+  std::optional<PendingNorm> norm_;
+  std::optional<RouteCall> route_;
   std::unique_ptr<Recorder> recorder_;
 };
 

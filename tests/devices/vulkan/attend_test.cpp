@@ -58,6 +58,12 @@ TEST(GpuAttend, AgreesWithTheCpuAtOddShapes) {
     EXPECT_TRUE(near(attended(gpu(), shape, 77, positions),
                      attended(*portable.device, shape, 77, positions), 2e-6F))
         << shape.heads << " heads of " << shape.head_dim;
+  // More than one step of the softmax.
+  const std::vector<uint32_t> far = {200, 255, 256, 257, 511, 512, 599};
+  for (const Shape& shape : {Shape{4, 2, 24}, Shape{2, 1, 300}})
+    EXPECT_TRUE(
+        near(attended(gpu(), shape, 600, far), attended(*portable.device, shape, 600, far), 2e-6F))
+        << shape.heads << " heads of " << shape.head_dim;
 }
 
 TEST(GpuAttend, GivesTheSameBitsWhateverElseIsInTheBatch) {

@@ -1,7 +1,10 @@
 // Whole models on a GPU: the reference's logits and tokens, and the same bits for every ring,
 // chunk, bet and batch. N1, N4.
+#include <array>
 #include <bit>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "devices/vulkan/gpu_rig.h"
 #include "formats/quantize.h"
@@ -66,6 +69,53 @@ TEST_P(GpuGolden, BitsAreThoseOfEveryRingChunkAndBet) {
         << "ring " << slots << ", chunk " << chunk << ", bets " << bets;
     EXPECT_TRUE(same_bits(logits_on(separate_gpu(), folder_, prompt_, settings), expected))
         << "with memory of its own, ring " << slots << ", chunk " << chunk;
+  }
+}
+
+// Ten positions at once, then one after the other: few enough for the device to choose experts.
+std::vector<float> logits_one_by_one(Engine& engine, std::span<const TokenId> prompt) {
+  auto session = Session::open(engine);
+  EXPECT_TRUE(session);
+  std::vector<float> all;
+  for (size_t done = 0; done < prompt.size();) {
+    const size_t count = done == 0 ? std::min<size_t>(10, prompt.size()) : 1;
+    Collector collector;
+    const auto nothing = [](const auto&...) {};
+    EXPECT_TRUE(session->score(prompt.subspan(done, count), collector, nothing));
+    for (const auto& row : collector.logits_of) all.insert(all.end(), row.begin(), row.end());
+    done += count;
+  }
+  return all;
+}
+
+// Memory of its own for every record, so that the device chooses the experts itself, or for a few
+// records that push one another out.
+TEST_P(GpuGolden, BitsAreThoseOfEveryCacheOnTheDevice) {
+  const std::vector<float> expected = logits_on(gpu(), folder_, prompt_);
+  EngineSettings settings;
+  settings.device = &separate_gpu();
+  settings.options.ring_slots = 4;
+  uint64_t besides = 0;
+  uint64_t record = 0;
+  std::array<uint64_t, 2> fewer{};
+  {
+    OpenModel model(folder_, settings);
+    Engine& engine = model.engine();
+    while (!engine.device_has_all()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const uint64_t reads = engine.stream_stats().reads;
+    EXPECT_TRUE(same_bits(logits_one_by_one(engine, prompt_), expected)) << "all on the device";
+    EXPECT_EQ(engine.stream_stats().reads, reads) << "nothing is read any more";
+    besides = device_bytes_besides_records(engine.plan());
+    record = engine.plan().ring_bytes / engine.plan().ring_slots();
+    // The fewest that there is room for at all, and half of them.
+    fewer = {3 * engine.plan().slots.size(), engine.plan().records / 2 + 1};
+  }
+  for (const uint64_t records : fewer) {
+    settings.options.device_memory_bytes = besides + records * record;
+    OpenModel model(folder_, settings);
+    EXPECT_TRUE(same_bits(logits_one_by_one(model.engine(), prompt_), expected))
+        << records << " on the device";
+    EXPECT_FALSE(model.engine().device_has_all());
   }
 }
 

@@ -3,6 +3,7 @@
 // the threads' sums are halved eight times.
 #extension GL_GOOGLE_include_directive : require
 #include "views.glsl"
+#include "squares.glsl"
 
 layout(local_size_x = 256) in;
 
@@ -22,12 +23,7 @@ void main() {
   uint thread = gl_LocalInvocationID.x;
   uint in_begin = gl_WorkGroupID.y * push.in_stride + gl_WorkGroupID.x * push.group;
   uint out_begin = gl_WorkGroupID.y * push.out_stride + gl_WorkGroupID.x * push.group;
-  precise float sum = 0.0;
-  for (uint i = thread; i < push.group; i += 256u) {
-    float value = push.rows_in.at[in_begin + i];
-    sum = fma(value, value, sum);
-  }
-  partial[thread] = sum;
+  partial[thread] = sum_of_squares(push.rows_in, in_begin, push.group);
   for (uint half_of = 128u; half_of > 0u; half_of /= 2u) {
     barrier();
     if (thread < half_of) {

@@ -5,9 +5,6 @@ const int kF32 = 0, kF16 = 1, kBF16 = 2, kQ8_0 = 3, kF8E4M3 = 4, kQ4_0 = 5, kQ4_
           kQ5_1 = 8, kQ2_K = 9, kQ3_K = 10, kQ4_K = 11, kQ5_K = 12, kQ6_K = 13, kIQ4_NL = 14,
           kIQ4_XS = 15, kMXFP4 = 16;
 
-// Columns that are decoded with one set of scales, at most; a chain of the sum is a multiple of it.
-const uint kSpan = 32;
-
 const uvec4 kIq4Levels = uvec4(0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u);
 const uvec4 kMxfp4Levels = uvec4(0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu);
 
