@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 4> kQuantWords{"exact", "quality", "balan
 constexpr std::array<std::string_view, 3> kVerifyWords{"always", "first", "never"};
 constexpr std::array<std::string_view, 4> kIoWords{"auto", "uring", "pread", "buffered"};
 constexpr std::array<std::string_view, 3> kEvictionWords{"lru", "rates", "fitted"};
-constexpr std::array<std::string_view, 4> kKernelWords{"best", "portable", "avx2", "neon"};
+constexpr std::array<std::string_view, 5> kKernelWords{"best", "portable", "avx2", "neon",
+                                                       "avx512"};
 constexpr std::array<std::string_view, 2> kActivationWords{"f32", "bf16"};
 constexpr std::array<std::string_view, 2> kReasoningWords{"reasoning_content", "reasoning"};
 constexpr std::array<std::string_view, 5> kLevelWords{"debug", "info", "warn", "error", "off"};

@@ -42,13 +42,15 @@ struct Rig {
 inline std::vector<CpuKernels> usable_kernels() {
   std::vector<CpuKernels> usable;
   ThreadPool pool(1);
-  for (const CpuKernels kernels : {CpuKernels::kPortable, CpuKernels::kAvx2, CpuKernels::kNeon})
+  for (const CpuKernels kernels :
+       {CpuKernels::kPortable, CpuKernels::kAvx2, CpuKernels::kAvx512, CpuKernels::kNeon})
     if (make_cpu_device(pool, kernels)) usable.push_back(kernels);
   return usable;
 }
 
 inline std::string name_of(CpuKernels kernels) {
   if (kernels == CpuKernels::kPortable) return "portable";
+  if (kernels == CpuKernels::kAvx512) return "avx512";
   return kernels == CpuKernels::kAvx2 ? "avx2" : "neon";
 }
 

@@ -52,6 +52,21 @@ TEST(ChooseKernels, OfABuildWithoutTheSetSaysSo) {
   EXPECT_EQ(chosen.has_value(), built);
 }
 
+TEST(ChooseKernels, TakesAvx512OnlyWhereAvx2IsToo) {
+  bool built = false;
+  for (const cpu::KernelSet& set : cpu::kernel_sets()) built |= set.id == CpuKernels::kAvx512;
+  const CpuFeatures all{.avx2 = true, .fma = true, .f16c = true, .avx512 = true};
+  EXPECT_EQ(cpu::choose_kernels(CpuKernels::kAvx512, all).has_value(), built);
+  EXPECT_EQ((*cpu::choose_kernels(CpuKernels::kBest, all))->name,
+            built ? "AVX-512 VNNI" : "portable");
+  for (bool CpuFeatures::*missing :
+       {&CpuFeatures::avx2, &CpuFeatures::fma, &CpuFeatures::f16c, &CpuFeatures::avx512}) {
+    CpuFeatures features = all;
+    features.*missing = false;
+    EXPECT_FALSE(cpu::choose_kernels(CpuKernels::kAvx512, features));
+  }
+}
+
 // A build has the sets of its own architecture alone.
 TEST(ChooseKernels, OfArmAreNeonWithDotProducts) {
   CpuFeatures features;

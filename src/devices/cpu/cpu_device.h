@@ -12,7 +12,7 @@
 
 namespace smoe {
 
-enum class CpuKernels { kBest, kPortable, kAvx2, kNeon };
+enum class CpuKernels { kBest, kPortable, kAvx2, kNeon, kAvx512 };
 
 // What BF16 weights multiply: activations as they are, or rounded to BF16, which is what a
 // processor's own BF16 products take. Weights of other formats, and products that ask for exact

@@ -7,6 +7,7 @@ struct CpuFeatures {
   bool avx2 = false;
   bool fma = false;
   bool f16c = false;
+  bool avx512 = false;       // F, BW, VL, DQ and VNNI
   bool dot_product = false;  // of 64-bit ARM
 };
 
