@@ -94,7 +94,7 @@ std::string run_table(const Engine& engine, const Generation& generation) {
   const MemoryPlan& plan = engine.plan();
   const SpeedReport speed = speed_of(engine, generation);
   const std::vector<Column> columns = {{"what", false}, {"value", true}, {"of this run", false}};
-  const std::vector<std::vector<std::string>> rows = {
+  std::vector<std::vector<std::string>> rows = {
       {"prompt",
        fmt::format("{:.1f} tokens/s", rate(generation.prompt_tokens, generation.prompt_ns)),
        fmt::format("{} tokens in {:.0f} ms", generation.prompt_tokens,
@@ -133,6 +133,9 @@ std::string run_table(const Engine& engine, const Generation& generation) {
       {"memory used", format_bytes(peak_resident_bytes()), "peak"},
       huge_pages_row(),
   };
+  if (const auto device = engine.device_records())
+    rows.push_back({"on the GPU", fmt::format("{} experts", device->there),
+                    fmt::format("of {}, there is room for {}", plan.records, device->slots)});
   return render_table(columns, rows);
 }
 
@@ -174,6 +177,8 @@ std::string run_json(const Engine& engine, const Generation& generation, const A
   json.member("peak_bytes", peak_resident_bytes());
   if (const auto huge = read_huge_pages()) json.member("huge_page_bytes", huge->huge_bytes);
   json.member("ring_slots", plan.ring_slots()).member("context", plan.context);
+  if (const auto device = engine.device_records())
+    json.member("device_slots", device->slots).member("device_records", device->there);
   json.member("ring_slots_in_use", stream.ring_slots);
   json.member("ring_slots_given_back", stream.slots_retired);
   json.member("prompt_chunk", plan.prompt_chunk).end_object();

@@ -137,6 +137,7 @@ View DeviceCache::room(ExpertKey key) {
   uint32_t slot = size.first_slot + size.used;
   if (size.used < size.slots) {
     ++size.used;
+    records_.fetch_add(1, std::memory_order_relaxed);
   } else {
     slot = eviction_->victim(layer.size_class);
     if (slot == kNoSlot) return view_of(size, size.first_slot + size.slots);

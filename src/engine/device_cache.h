@@ -1,6 +1,7 @@
 // Records in the memory of a device that has its own: a cache above the ring, filled through it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -58,6 +59,9 @@ class DeviceCache {
   // Of a complete layer: where its records lie (Device::place_record).
   View table(uint32_t layer) const;
   bool wants_router() const { return eviction_->wants_router(); }
+  // Threads: any.
+  uint32_t slots() const { return static_cast<uint32_t>(key_of_.size()); }
+  uint32_t records() const { return records_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr uint32_t kNowhere = UINT32_MAX;
@@ -94,6 +98,7 @@ class DeviceCache {
   std::unique_ptr<Eviction> eviction_;
   uint32_t next_missing_ = 0;
   bool fits_all_ = false;
+  std::atomic<uint32_t> records_{0};  // that are there
 };
 
 }  // namespace smoe

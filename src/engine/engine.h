@@ -119,6 +119,17 @@ class Engine {
   // It has all of them: from then on nothing is read. Threads: any.
   bool device_has_all() const { return device_full_.load(std::memory_order_relaxed); }
 
+  // Records in the device's own memory and how many there is room for; none without such memory.
+  // Threads: any.
+  struct DeviceRecords {
+    uint32_t there = 0;
+    uint32_t slots = 0;
+  };
+  std::optional<DeviceRecords> device_records() const {
+    if (!experts_ || experts_->cache() == nullptr) return {};
+    return DeviceRecords{experts_->cache()->records(), experts_->cache()->slots()};
+  }
+
   const Scout& scout() const { return *scout_; }
   StepStats step_stats() const { return step_->stats(); }
   StreamStats stream_stats() const { return streamer_ ? streamer_->stats() : StreamStats{}; }
