@@ -4,6 +4,7 @@
 #   scripts/test.sh          everything that a change must pass
 #   scripts/test.sh --long   also hours of fuzzing, the long form of tests that have one, and a build
 #                            of every source by itself
+#   scripts/test.sh --gpu    instead of all that, the GPU's tests on the first real GPU of this machine
 #   scripts/test.sh --arm64  instead of all that, the kernels' and the reference models' tests built
 #                            for 64-bit ARM and run by qemu; unpacks ARM libraries into build/
 #
@@ -14,15 +15,17 @@ cd "$(dirname "$0")/.." || exit 1
 
 fuzz_seconds=15
 arm64=
+gpu=
 case "${1:-}" in
   "") ;;
   --arm64) arm64=1 ;;
+  --gpu) gpu=1 ;;
   --long)
     fuzz_seconds=${SMOE_FUZZ_SECONDS:-3600}
     export SMOE_TEST_LONG=1
     ;;
   *)
-    printf 'usage: %s [--long | --arm64]\n' "$0" >&2
+    printf 'usage: %s [--long | --gpu | --arm64]\n' "$0" >&2
     exit 2
     ;;
 esac
@@ -128,6 +131,24 @@ test_arm64() {
   finish
 }
 [ -z "$arm64" ] || test_arm64
+
+# Elsewhere a software Vulkan runs these tests; its validation layers are not for every driver.
+test_gpu() {
+  step "installing packages"
+  scripts/install-packages.sh test || stop "packages are missing"
+  build release --target vulkan_test smoe
+  SMOE_TEST_GPU=$(build/release/src/cli/smoe devices --json | python3 -c '
+import json, sys
+real = [d["name"] for d in json.load(sys.stdin)["devices"]
+        if d.get("usable") and d.get("kind", "").endswith("GPU")]
+print(real[0].split(":")[1] if real else "")')
+  [ -n "$SMOE_TEST_GPU" ] || stop "smoe devices knows of no GPU here that can be used"
+  export SMOE_TEST_GPU
+  step "testing gpu:$SMOE_TEST_GPU"
+  GTEST_FILTER='-GpuValidation.*' run_tests release '^vulkan_test$'
+  finish
+}
+[ -z "$gpu" ] || test_gpu
 
 step "installing packages"
 scripts/install-packages.sh test || stop "packages are missing"

@@ -514,8 +514,9 @@ constexpr std::array kFlags{
          .group = Group::kEngine,
          .commands = kEngineUsers,
          .field = BytesField{&Settings::vram_bytes},
-         .help = "budget of a GPU with memory of its own: the dense part, the KV cache, and as many "
-                 "experts as there is room for",
+         .help =
+             "budget of a GPU with memory of its own: the dense part, the KV cache, and as many "
+             "experts as there is room for",
          .fallback = "nine tenths of its memory"},
     Flag{.name = "kernels",
          .group = Group::kEngine,
