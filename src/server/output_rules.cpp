@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/json_text.h"
@@ -49,11 +50,50 @@ Result<Expression> answer_of(GrammarRules& rules, const OutputRules& output) {
   return JsonRules(rules).object();
 }
 
+// {"type":"function","function":{…,"strict":true}}, or without the inner object.
+std::vector<std::string> strict_functions(const Json* tools) {
+  std::vector<std::string> names;
+  if (tools == nullptr) return names;
+  for (const Json& tool : tools->items()) {
+    const Json* nested = tool.find("function");
+    const Json& described = nested == nullptr ? tool : *nested;
+    const Json* strict = described.find("strict");
+    if (strict != nullptr && strict->as_bool() == true) names.push_back(word_at(described, "name"));
+  }
+  return names;
+}
+
+// Where grammars do not have what a schema uses, arguments are any object; a strict function's
+// must not be.
+Status check_strict(const Json& tools, const std::vector<std::string>& strict) {
+  for (const Json& tool : tools.items()) {
+    const Json* described = tool.find("function");
+    const Json* parameters = described == nullptr ? nullptr : described->find("parameters");
+    if (parameters == nullptr) continue;
+    const std::string name = word_at(*described, "name");
+    if (std::find(strict.begin(), strict.end(), name) == strict.end()) continue;
+    GrammarRules unused;
+    if (auto value = schema_value(unused, *parameters); !value)
+      return std::move(value).error().in("the strict function '" + name + "'");
+  }
+  return {};
+}
+
+bool holds_calls(const ServedModel& model, const OutputRules& output,
+                 const OutputContext& context) {
+  const ToolFormat* format = model.tool_format();
+  // Where the marks of an answer are control tokens themselves, no text is free of them.
+  return output.kind == OutputKind::kFree && !context.choice.forced && context.tools != nullptr &&
+         !context.choice.strict.empty() && format != nullptr && format->silent.empty();
+}
+
 Result<GrammarRules> make_rules(const ServedModel& model, const OutputRules& output,
                                 const OutputContext& context) {
   GrammarRules rules;
   std::vector<Expression> choices;
-  if (!context.choice.forced) {
+  const bool free_text = holds_calls(model, output, context);
+  if (context.tools != nullptr) SMOE_DO(check_strict(*context.tools, context.choice.strict));
+  if (!context.choice.forced && !free_text) {
     SMOE_TRY(Expression answer, answer_of(rules, output));
     choices.push_back(std::move(answer));
   }
@@ -63,7 +103,8 @@ Result<GrammarRules> make_rules(const ServedModel& model, const OutputRules& out
                                 model.stops()};
     SMOE_TRY(Expression call,
              call_expression(rules, spelling, *context.tools, context.choice.function));
-    choices.push_back(std::move(call));
+    choices.push_back(free_text ? text_with_calls(rules, spelling, std::move(call))
+                                : behind_mark(spelling, std::move(call)));
   }
   rules.root = rules.add("answer");
   Expression answer = one_of(std::move(choices));
@@ -76,9 +117,9 @@ Result<GrammarRules> make_rules(const ServedModel& model, const OutputRules& out
 }
 
 std::string key_of(const OutputRules& output, const OutputContext& context) {
-  return fmt::format("{} {} {} {} {}\n{}\n{}\n{}", static_cast<int>(output.kind),
-                     context.choice.forced, context.starts_thinking, context.may_think,
-                     context.choice.function,
+  return fmt::format("{} {} {} {} {} {}\n{}\n{}\n{}", static_cast<int>(output.kind),
+                     context.choice.forced, fmt::join(context.choice.strict, ","),
+                     context.starts_thinking, context.may_think, context.choice.function,
                      output.schema == nullptr ? "" : json_text(*output.schema), output.grammar,
                      context.tools == nullptr ? "" : json_text(*context.tools));
 }
@@ -122,6 +163,7 @@ OutputRules read_anthropic_rules(Fields& fields) {
 
 ToolChoice read_openai_choice(Fields& fields) {
   ToolChoice choice;
+  choice.strict = strict_functions(fields.find("tools"));
   const Json* value = fields.find("tool_choice");
   if (value == nullptr || value->as_string() == "auto") return choice;
   if (value->as_string() == "none") return {.allowed = false};
@@ -135,12 +177,14 @@ ToolChoice read_openai_choice(Fields& fields) {
 }
 
 ToolChoice read_anthropic_choice(Fields& fields) {
+  ToolChoice choice{.strict = strict_functions(fields.find("tools"))};
   const Json* value = fields.object("tool_choice");
-  if (value == nullptr) return {};
+  if (value == nullptr) return choice;
   const std::string type = word_at(*value, "type");
-  if (type == "auto") return {};
+  if (type == "auto") return choice;
   if (type == "none") return {.allowed = false};
-  ToolChoice choice{.forced = true, .function = type == "tool" ? word_at(*value, "name") : ""};
+  choice.forced = true;
+  if (type == "tool") choice.function = word_at(*value, "name");
   if (type == "any") return choice;
   if (type != "tool") {
     fields.fail("tool_choice.type", "is none of auto, none, any, tool");
@@ -159,12 +203,15 @@ ApiResult<std::shared_ptr<TokenMasks>> output_masks(ServedModel& model, const Ou
     return ApiError{.message = "tool_choice cannot force a call: the chat template of '" +
                                model.id() + "' has no form for calls that this server knows",
                     .param = "tool_choice"};
-  if (rules.kind == OutputKind::kFree && !context.choice.forced)
+  if (rules.kind == OutputKind::kFree && !context.choice.forced &&
+      !holds_calls(model, rules, context))
     return std::shared_ptr<TokenMasks>();
   auto masks = model.grammars().find_or_make(key_of(rules, context),
                                              [&] { return make_rules(model, rules, context); });
   if (masks) return *std::move(masks);
-  const std::string param = context.choice.forced ? "tool_choice" : rules.param;
+  const std::string param = context.choice.forced             ? "tool_choice"
+                            : rules.kind == OutputKind::kFree ? "tools"
+                                                              : rules.param;
   return ApiError{.message = fmt::format("{}: {}", param, masks.error().message), .param = param};
 }
 

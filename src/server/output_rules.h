@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "server/answer_parser.h"
@@ -28,6 +29,8 @@ struct ToolChoice {
   bool allowed = true;
   bool forced = false;
   std::string function = {};  // the only one; "" for any
+  // Functions whose arguments must follow their schema, if they are called.
+  std::vector<std::string> strict = {};
 };
 
 // response_format, and llama-server's json_schema and grammar; at most one of them.
@@ -38,7 +41,7 @@ OutputRules read_responses_rules(Fields& fields);
 OutputRules read_anthropic_rules(Fields& fields);
 
 // "auto", "none", "required", or an object that names a function, in the forms of both of OpenAI's
-// APIs.
+// APIs; and which of `tools` are strict.
 ToolChoice read_openai_choice(Fields& fields);
 // {"type": "auto" | "none" | "any" | "tool", "name"}
 ToolChoice read_anthropic_choice(Fields& fields);
@@ -50,8 +53,9 @@ struct OutputContext {
   bool may_think = false;        // the answer may begin with one
 };
 
-// nullptr where the answer is free. Fails: 400 for a schema or grammar that cannot be followed,
-// naming the field; and for a forced call of a model that has no form for calls.
+// nullptr where the answer is free. With strict functions it is free but for its calls, which
+// all follow the schemas of their functions. Fails: 400 for a schema or grammar that cannot be
+// followed, naming the field; and for a forced call of a model that has no form for calls.
 ApiResult<std::shared_ptr<TokenMasks>> output_masks(ServedModel& model, const OutputRules& rules,
                                                     const OutputContext& context);
 

@@ -21,16 +21,21 @@ constexpr std::string_view kTools = R"([
     "dry":{"type":"boolean"}},"required":["color","coats"]}}},
   {"type":"function","function":{"name":"stop","parameters":{"type":"object","properties":{}}}}])";
 
+enum class Around : uint8_t { kNothing, kText };
+
 std::shared_ptr<const Grammar> grammar_of(const ToolFormat& format, std::string_view function,
-                                          std::string_view source) {
+                                          std::string_view source,
+                                          Around around = Around::kNothing) {
   const Tokenizer tokenizer = test::must_parse(test::byte_tokenizer());
   const std::vector<TokenId> stops;
   GrammarRules rules;
-  auto call =
-      call_expression(rules, {format, tokenizer, source, stops}, *Json::parse(kTools), function);
+  const CallSpelling spelling{format, tokenizer, source, stops};
+  auto call = call_expression(rules, spelling, *Json::parse(kTools), function);
   if (!call) return nullptr;
-  rules.root = rules.add("call");
-  rules.rules[rules.root].body = *std::move(call);
+  rules.root = rules.add("answer");
+  Expression answer = around == Around::kText ? text_with_calls(rules, spelling, *std::move(call))
+                                              : behind_mark(spelling, *std::move(call));
+  rules.rules[rules.root].body = std::move(answer);
   auto grammar = Grammar::compile(rules);
   return grammar ? std::make_shared<const Grammar>(*std::move(grammar)) : nullptr;
 }
@@ -85,6 +90,32 @@ TEST(CallGrammar, ChoosesAmongAllFunctionsWhereNoneIsNamed) {
   for (int round = 0; round < 30; ++round) names += random_call(grammar, random);
   EXPECT_THAT(names, ::testing::HasSubstr("\"paint\""));
   EXPECT_THAT(names, ::testing::HasSubstr(R"("stop", "arguments": {})"));
+}
+
+bool matches(const std::shared_ptr<const Grammar>& grammar, std::string_view text) {
+  Automaton automaton(grammar);
+  StackSet at = automaton.start();
+  for (const char byte : text) at = automaton.step(at, static_cast<uint8_t>(byte));
+  return automaton.ends(at);
+}
+
+// A strict function under tool_choice auto: text stays free, calls do not.
+TEST(CallGrammar, LeavesTextFreeAndHoldsTheCallsInIt) {
+  const std::string call =
+      "<tool_call>\n{\"name\": \"paint\", \"arguments\": {\"color\": \"red\", \"coats\": 2}}\n"
+      "</tool_call>";
+  const std::string wrong =
+      "<tool_call>\n{\"name\": \"paint\", \"arguments\": {\"color\": \"blue\", \"coats\": 2}}\n"
+      "</tool_call>";
+  const auto grammar = grammar_of(*tool_format_of("<tool_call>"), "", "", Around::kText);
+  ASSERT_NE(grammar, nullptr);
+  for (const std::string& text : {std::string(), std::string("plain <tool_ text"), call,
+                                  "I look.\n" + call + "\n" + call + "x"})
+    EXPECT_TRUE(matches(grammar, text)) << text;
+  for (const std::string& text :
+       {wrong, "I look. " + wrong, call + wrong, std::string("a <tool_call>"),
+        std::string("<tool_call>x</tool_call>")})
+    EXPECT_FALSE(matches(grammar, text)) << text;
 }
 
 TEST(CallGrammar, RefusesAFunctionThatIsNotThere) {

@@ -113,6 +113,18 @@ Expression channel_call(GrammarRules& rules, const CallSpelling& spelling, std::
                         argument_object(rules, parameters)));
 }
 
+Expression behind_mark(const CallSpelling& spelling, Expression call) {
+  return all_of(list_of(mark_of(spelling, spelling.format.open), std::move(call)));
+}
+
+Expression text_with_calls(GrammarRules& rules, const CallSpelling& spelling, Expression call) {
+  const std::string open = grammar_text(spelling.tokenizer, spelling.format.open);
+  const uint32_t rest = rules.add("call");
+  rules.rules[rest].body = std::move(call);
+  return all_of(
+      list_of(repeated(all_of(list_of(until(open), rule_of(rest))), 0, kNoBound), without(open)));
+}
+
 Result<Expression> call_expression(GrammarRules& rules, const CallSpelling& spelling,
                                    const Json& tools, std::string_view function) {
   std::vector<Expression> calls;
@@ -128,8 +140,7 @@ Result<Expression> call_expression(GrammarRules& rules, const CallSpelling& spel
   }
   if (calls.empty())
     return Error{Code::kUsage, fmt::format("there is no function '{}' in tools", function)};
-  std::vector<Expression> parts =
-      list_of(mark_of(spelling, spelling.format.open), one_of(std::move(calls)));
+  std::vector<Expression> parts = list_of(one_of(std::move(calls)));
   const auto close = spelling.tokenizer.find(spelling.format.close);
   const auto& stops = spelling.stops;
   if (!close || std::find(stops.begin(), stops.end(), *close) == stops.end())

@@ -94,7 +94,9 @@ class GrammarCompiler {
       case Expression::Kind::kCharacter:
         return compile_characters(expression.characters, next);
       case Expression::Kind::kUntil:
-        return compile_until(expression.text, next);
+        return compile_search(expression.text, next, Found::kGoesOn);
+      case Expression::Kind::kWithout:
+        return compile_search(expression.text, next, Found::kFails);
       case Expression::Kind::kSequence:
         for (auto part = expression.parts.rbegin(); part != expression.parts.rend(); ++part) {
           SMOE_TRY(next, compile(*part, next, depth + 1));
@@ -140,29 +142,41 @@ class GrammarCompiler {
   }
 
   // Knuth, Morris and Pratt's automaton: a state for every beginning of the mark. Control tokens,
-  // which begin with a byte that is in no text, are no part of what comes before.
-  uint32_t compile_until(std::string_view mark, uint32_t next) {
-    std::vector<uint32_t> states(mark.size());
-    for (uint32_t& state : states) state = add({Op::kBytes});
+  // which begin with a byte that is in no text, are no part of what comes before. Where the mark
+  // must not be found, the text may end in every state.
+  enum class Found : uint8_t { kGoesOn, kFails };
+  uint32_t compile_search(std::string_view mark, uint32_t next, Found found) {
+    std::vector<uint32_t> readers(mark.size());  // of each state: where its bytes are read
+    for (uint32_t& reader : readers) reader = add({Op::kBytes});
+    std::vector<uint32_t> states = readers;
+    if (found == Found::kFails) {
+      for (uint32_t& state : states) {
+        const uint32_t reader = state;
+        state = add({Op::kSplit});
+        set_targets(state, std::array{reader, next});
+      }
+    }
     states.push_back(next);
     size_t fallback = 0;  // the longest beginning that also ends what was read
     for (size_t at = 0; at < mark.size(); ++at) {
       const auto wanted = static_cast<uint8_t>(mark[at]);
       const bool in_control = at > 0 && static_cast<uint8_t>(mark[0]) == kControl;
+      const bool fails = found == Found::kFails && at + 1 == mark.size();
       std::vector<Grammar::ByteEdge> edges;
       for (unsigned value = 0; value <= kControl; ++value) {
         const auto byte = static_cast<uint8_t>(value);
         if (byte == wanted) {
-          append_edge(edges, byte, states[at + 1]);
+          if (!fails) append_edge(edges, byte, states[at + 1]);
         } else if (byte != kControl && !in_control) {
-          append_edge(edges, byte, at > 0 ? target_of(states[fallback], byte) : states[0]);
+          append_edge(edges, byte, at > 0 ? target_of(readers[fallback], byte) : states[0]);
         }
       }
-      Grammar::State& state = grammar_.states_[states[at]];
+      Grammar::State& state = grammar_.states_[readers[at]];
       state.begin = static_cast<uint32_t>(grammar_.edges_.size());
       grammar_.edges_.insert(grammar_.edges_.end(), edges.begin(), edges.end());
       state.end = static_cast<uint32_t>(grammar_.edges_.size());
-      if (at > 0 && !in_control) fallback = index_in(states, target_of(states[fallback], wanted));
+      if (at > 0 && !in_control && !fails)
+        fallback = index_in(states, target_of(readers[fallback], wanted));
     }
     return states[0];
   }

@@ -40,6 +40,10 @@ Expression until(std::string_view mark) {
   return {.kind = Expression::Kind::kUntil, .text = std::string(mark)};
 }
 
+Expression without(std::string_view mark) {
+  return {.kind = Expression::Kind::kWithout, .text = std::string(mark)};
+}
+
 CharacterSet normalized(CharacterSet characters) {
   std::sort(characters.begin(), characters.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

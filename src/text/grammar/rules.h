@@ -21,6 +21,7 @@ struct Expression {
     kText,       // exactly these bytes
     kCharacter,  // one character of a set, as UTF-8
     kUntil,      // anything up to and with the first `text`
+    kWithout,    // anything that `text` is no part of
     kSequence,   // all parts; without any the empty text
     kChoice,     // one of the parts; without any nothing matches
     kRepeat,     // the only part, `least` to `most` times
@@ -56,6 +57,7 @@ Expression one_of(std::vector<Expression> parts);
 Expression repeated(Expression part, uint32_t least, uint32_t most);
 Expression rule_of(uint32_t rule);
 Expression until(std::string_view mark);
+Expression without(std::string_view mark);
 
 // Sorts and joins ranges that touch.
 CharacterSet normalized(CharacterSet characters);

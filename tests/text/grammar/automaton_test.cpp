@@ -84,6 +84,20 @@ TEST(Automaton, ReadsAnythingUpToTheFirstMark) {
   EXPECT_FALSE(matches(grammar, "\xff<|end|>aabaac{}"));
 }
 
+TEST(Automaton, ReadsAnythingWithoutTheMark) {
+  GrammarRules rules;
+  rules.root = rules.add("root");
+  std::vector<Expression> parts;
+  parts.push_back(without("aab"));
+  parts.push_back(text_of("."));
+  rules.rules[0].body = all_of(std::move(parts));
+  const auto grammar = test::compiled(rules);
+  for (const std::string_view text : {"", "a", "aa", "aaaa", "b aa b", "ab", "x. y"})
+    EXPECT_TRUE(matches(grammar, std::string(text) + ".")) << text;
+  for (const std::string_view text : {"aab", "aaab", "x aab y", "aaaab"})
+    EXPECT_FALSE(matches(grammar, std::string(text) + ".")) << text;
+}
+
 TEST(Automaton, AControlTokenIsAMarkOnlyAsAWhole) {
   const auto grammar = test::compiled(with_thought("\xff<|end|>"));
   EXPECT_TRUE(matches(grammar, "a<|end|>b\xff<|end|>{}"));
