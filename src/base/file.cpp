@@ -30,10 +30,10 @@ Error system_error(const fs::path& path, std::string_view action, int error) {
   return {code, std::move(message)};
 }
 
-int open_retrying(const fs::path& path, int flags) {
+int open_retrying(const fs::path& path, int flags, mode_t mode = 0666) {
   int descriptor = -1;
   do {
-    descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+    descriptor = ::open(path.c_str(), flags | O_CLOEXEC, mode);
   } while (descriptor < 0 && errno == EINTR);
   return descriptor;
 }
@@ -265,6 +265,39 @@ Status replace_file(const fs::path& path, std::string_view content) {
   return replace_file(path, [&](File& file) {
     return file.write_at(0, std::as_bytes(std::span(content.data(), content.size())));
   });
+}
+
+Status make_private_directory(const fs::path& directory) {
+  if (::mkdir(directory.c_str(), 0700) == 0) return {};
+  if (errno != EEXIST) return system_error(directory, "make", errno);
+  std::error_code ignored;
+  if (fs::is_directory(directory, ignored)) return {};
+  return Error{Code::kIo, directory.string() + ": is not a directory"};
+}
+
+Status replace_private_file(const fs::path& path, std::span<const std::byte> content) {
+  fs::path partial = path;
+  partial += ".partial";
+  ::unlink(partial.c_str());
+  const int descriptor = open_retrying(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  if (descriptor < 0) return system_error(partial, "create", errno);
+  File file = File::adopt(descriptor, partial);
+  Status status = file.write_at(0, content);
+  if (status) status = file.close();
+  if (status && ::rename(partial.c_str(), path.c_str()) != 0)
+    status = system_error(path, "replace", errno);
+  if (!status) ::unlink(partial.c_str());
+  return status;
+}
+
+Status read_private_file(const fs::path& path, std::span<std::byte> out) {
+  SMOE_TRY(const int descriptor, open_regular(path, O_NOFOLLOW));
+  const File file = File::adopt(descriptor, path);
+  SMOE_TRY(const uint64_t bytes, file.size());
+  if (bytes != out.size())
+    return Error{Code::kCorrupt, path.string() + ": has " + std::to_string(bytes) + " bytes, " +
+                                     std::to_string(out.size()) + " were expected"};
+  return file.read_at(0, out);
 }
 
 Result<uint64_t> free_space(const fs::path& path) {

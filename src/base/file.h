@@ -27,6 +27,10 @@ class File {
   static Result<File> open_direct(const std::filesystem::path& path);
   // Truncates what is there.
   static Result<File> create(const std::filesystem::path& path);
+  // Owns a descriptor that is open already.
+  static File adopt(int descriptor, std::filesystem::path path) {
+    return {descriptor, std::move(path)};
+  }
 
   // Reads exactly out.size() bytes; a file that ends early is kCorrupt. EINTR and short reads are
   // continued. Threads: any, at once.
@@ -90,6 +94,16 @@ Status sync_directory(const std::filesystem::path& directory);
 // last step fails is the new file in place, but perhaps not yet safe from power loss.
 Status replace_file(const std::filesystem::path& path, const std::function<Status(File&)>& fill);
 Status replace_file(const std::filesystem::path& path, std::string_view content);
+
+// For files of this program's own, which hold what users wrote: for their owner alone (mode 0600),
+// and never through a link.
+// Makes `directory` (mode 0700) where it is missing; its parent is there. Fails: kIo.
+Status make_private_directory(const std::filesystem::path& directory);
+// As replace_file(), but without fsync: what a power failure leaves has to be checked. A folder or
+// link of that name fails or is replaced itself.
+Status replace_private_file(const std::filesystem::path& path, std::span<const std::byte> content);
+// All of a file that is as long as `out`. Fails: as File::open; kCorrupt when it is not.
+Status read_private_file(const std::filesystem::path& path, std::span<std::byte> out);
 
 // Free bytes for an ordinary user on the file system that holds `path` (or its first existing
 // parent).

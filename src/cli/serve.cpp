@@ -22,24 +22,31 @@ constexpr uint32_t kStopGraceMs = 25'000;  // of the 30 s until a service manage
 
 class OpenedEngine final : public server::EngineHolder {
  public:
-  explicit OpenedEngine(OpenModel model) : model_(std::move(model)) {}
+  OpenedEngine(OpenModel model, std::string_view activations)
+      : model_(std::move(model)), activations_(activations) {}
   Engine& engine() override { return *model_.engine; }
+  std::string arithmetic() const override {
+    return fmt::format("{}; {}; activations {}", version_text(), model_.device->description(),
+                       activations_);
+  }
 
  private:
   OpenModel model_;
+  std::string_view activations_;
 };
 
 server::EngineOpener opener_for(const Context& context) {
-  return [&context](
-             const server::ModelEntry& entry) -> Result<std::unique_ptr<server::EngineHolder>> {
-    Settings settings = context.settings;
-    settings.model = entry.folder.string();
-    const Context own{settings, context.terminal, context.signals};
-    OpenWishes wishes;
-    wishes.sequences = static_cast<uint32_t>(settings.parallel);
-    SMOE_TRY(OpenModel model, open_model(own, wishes));
-    return std::unique_ptr<server::EngineHolder>(std::make_unique<OpenedEngine>(std::move(model)));
-  };
+  return
+      [&context](const server::ModelEntry& entry) -> Result<std::unique_ptr<server::EngineHolder>> {
+        Settings settings = context.settings;
+        settings.model = entry.folder.string();
+        const Context own{settings, context.terminal, context.signals};
+        OpenWishes wishes;
+        wishes.sequences = static_cast<uint32_t>(settings.parallel);
+        SMOE_TRY(OpenModel model, open_model(own, wishes));
+        return std::unique_ptr<server::EngineHolder>(std::make_unique<OpenedEngine>(
+            std::move(model), settings.activations == Activations::kBF16 ? "bf16" : "f32"));
+      };
 }
 
 Result<server::AccessPolicy> access_policy(const Settings& settings) {
@@ -72,6 +79,9 @@ Result<server::ServerOptions> server_options(const Settings& settings) {
   options.scheduler.parallel = static_cast<uint32_t>(settings.parallel);
   options.scheduler.max_queue = static_cast<uint32_t>(settings.max_queue);
   options.scheduler.queue_timeout_ns = settings.queue_timeout_s * 1'000'000'000;
+  options.scheduler.disk.folder = settings.kv_disk_dir.value_or("");
+  options.scheduler.disk.space_bytes = settings.kv_disk_space_mb * kMiB;
+  options.scheduler.disk.day_bytes = settings.kv_disk_day_mb * kMiB;
   options.service.version = version_text().substr(0, version_text().find('\n'));
   options.service.metrics = settings.metrics;
   options.service.page = settings.ui;

@@ -89,6 +89,9 @@ struct Settings {
   uint64_t parallel = 4;
   uint64_t max_queue = 64;
   uint64_t queue_timeout_s = 300;
+  std::optional<std::string> kv_disk_dir;
+  uint64_t kv_disk_space_mb = 8192;
+  uint64_t kv_disk_day_mb = 16384;
   bool metrics = false;
   bool ui = true;
   ReasoningField reasoning_field = ReasoningField::kReasoningContent;

@@ -131,12 +131,42 @@ void KvCache::share_copy(SequenceId sequence, uint32_t page) {
   const uint32_t copy = take_page();
   append(sequence, copy);
   for (uint32_t i = 0; i < layers_.size(); ++i) {
-    const KvPages pages = layer(i);
-    const auto floats = row_floats(pages);
-    const Rows all{pages.view, this->pages(), floats, floats};
-    const auto values = std::span(copied_).first(floats);
-    static_cast<void>(device_->read(all.row(page), values));
-    device_->write(all.row(copy).view, std::as_bytes(values));
+    const Rows from = page_rows(i, page);
+    const auto values = std::span(copied_).first(from.width);
+    static_cast<void>(device_->read(from, values));
+    device_->write(page_rows(i, copy).view, std::as_bytes(values));
+  }
+}
+
+Rows KvCache::page_rows(uint32_t layer, uint32_t page) const {
+  const KvPages pages = this->layer(layer);
+  const auto floats = row_floats(pages);
+  return Rows{pages.view, this->pages(), floats, floats}.row(page);
+}
+
+size_t KvCache::page_bytes() const {
+  size_t bytes = 0;
+  for (const KvPages& layer : layers_) bytes += row_floats(layer) * sizeof(float);
+  return bytes;
+}
+
+Status KvCache::read_page(uint32_t page, std::span<std::byte> out) {
+  for (uint32_t i = 0; i < layers_.size(); ++i) {
+    const Rows from = page_rows(i, page);
+    const auto values = std::span(copied_).first(from.width);
+    SMOE_DO(device_->read(from, values));
+    std::ranges::copy(std::as_bytes(values), out.begin());
+    out = out.subspan(values.size_bytes());
+  }
+  return {};
+}
+
+void KvCache::write_page(uint32_t page, std::span<const std::byte> values) {
+  for (uint32_t i = 0; i < layers_.size(); ++i) {
+    const Rows to = page_rows(i, page);
+    const size_t bytes = to.width * sizeof(float);
+    device_->write(to.view, values.first(bytes));
+    values = values.subspan(bytes);
   }
 }
 

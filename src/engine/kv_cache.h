@@ -54,6 +54,11 @@ class KvCache {
   // Makes a copy of `page` the sequence's next one. One page is free.
   void share_copy(SequenceId sequence, uint32_t page);
 
+  // A page's bytes, layer by layer, as the device keeps them. Fails: as Device::read.
+  size_t page_bytes() const;
+  Status read_page(uint32_t page, std::span<std::byte> out);
+  void write_page(uint32_t page, std::span<const std::byte> values);
+
   // For the batch: where a token stands, and the table that TokenPlace::page_begin indexes.
   TokenPlace place(SequenceId sequence, uint32_t position) const;
   std::span<const uint32_t> page_table() const { return table_; }
@@ -68,6 +73,7 @@ class KvCache {
 
  private:
   uint32_t take_page();
+  Rows page_rows(uint32_t layer, uint32_t page) const;
   void append(SequenceId sequence, uint32_t page);
 
   Size size_;

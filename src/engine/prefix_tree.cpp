@@ -11,12 +11,15 @@ constexpr uint32_t kTreeRoot = 0;
 
 }  // namespace
 
-PrefixTree::PrefixTree(KvCache& cache) : cache_(cache), nodes_(size_t{cache.pages()} + 1) {
+PrefixTree::PrefixTree(KvCache& cache, PrefixStore* store)
+    : cache_(cache), store_(store), nodes_(size_t{cache.pages()} + 1) {
+  if (store_ != nullptr) nodes_[kTreeRoot].key = store_->root();
   free_nodes_.reserve(cache.pages());
   for (uint32_t node = cache.pages(); node > 0; --node) free_nodes_.push_back(node);
 }
 
 PrefixTree::~PrefixTree() {
+  if (store_ != nullptr) save_all();
   for (const Node& node : nodes_)
     if (node.count > 0) cache_.release(node.page);
 }
@@ -38,7 +41,17 @@ uint32_t PrefixTree::attach(SequenceId sequence, std::span<const TokenId> tokens
   ++tick_;
   uint32_t held = 0;
   for (uint32_t at = kTreeRoot; held < tokens.size();) {
-    const Best best = best_child(at, tokens.subspan(held));
+    Best best = best_child(at, tokens.subspan(held));
+    if (store_ != nullptr && best.common < kPagePositions) {
+      const uint32_t loaded = load_next(sequence, at, tokens.subspan(held), best.common);
+      held += loaded;
+      if (loaded == kPagePositions) {
+        at = nodes_[at].child;
+        continue;
+      }
+      if (loaded > 0) break;
+      best = best_child(at, tokens.subspan(held));  // room may have been made in vain
+    }
     if (best.node == kNone) break;
     Node& node = nodes_[best.node];
     if (best.common == kPagePositions) {
@@ -54,6 +67,48 @@ uint32_t PrefixTree::attach(SequenceId sequence, std::span<const TokenId> tokens
     at = best.node;
   }
   return held;
+}
+
+// The longest page in the store that begins like `tokens`, of more than `more_than`, as the
+// sequence's next one. A full page becomes a child of `parent`; one that is not is the sequence's
+// own, because it goes on writing there. Returns how many tokens it holds.
+uint32_t PrefixTree::load_next(SequenceId sequence, uint32_t parent,
+                               std::span<const TokenId> tokens, uint32_t more_than) {
+  const auto most = static_cast<uint32_t>(std::min<size_t>(tokens.size(), kPagePositions));
+  const PageKey before = nodes_[parent].key;
+  for (uint32_t count = most; count > more_than; --count) {
+    if (!store_->has(store_->key_of(before, tokens.first(count)))) continue;
+    const uint32_t index = nodes_[parent].depth;
+    const uint32_t positions = index * kPagePositions + count;
+    if (!make_room(1) || !store_->load(before, tokens.first(count))) continue;
+    if (!cache_.extend(sequence, positions)) return 0;
+    const uint32_t page = cache_.page(sequence, index);
+    cache_.write_page(page, store_->payload());
+    if (count == kPagePositions) add(parent, tokens.first(count), page);
+    return count;
+  }
+  return 0;
+}
+
+void PrefixTree::save(const Node& node) {
+  const PageKey before = nodes_[node.parent].key;
+  const auto tokens = std::span(node.tokens).first(node.count);
+  const bool shorter_than_a_page = node.depth == 1 && node.count < kPagePositions;
+  if (shorter_than_a_page || store_->has(node.key) || !store_->may_write()) return;
+  if (cache_.read_page(node.page, store_->payload())) store_->save(before, tokens);
+}
+
+// Those used lately come first, where the day's budget does not suffice; and what leads to a page
+// before the page.
+void PrefixTree::save_all() {
+  std::vector<const Node*> kept;
+  kept.reserve(nodes_.size());
+  for (const Node& node : nodes_)
+    if (node.count > 0) kept.push_back(&node);
+  std::sort(kept.begin(), kept.end(), [](const Node* a, const Node* b) {
+    return a->used != b->used ? a->used > b->used : a->depth < b->depth;
+  });
+  for (const Node* node : kept) save(*node);
 }
 
 uint32_t PrefixTree::covered(std::span<const TokenId> tokens) const {
@@ -91,6 +146,7 @@ uint32_t PrefixTree::find_or_add(uint32_t parent, std::span<const TokenId> token
     node.count = static_cast<uint32_t>(tokens.size());
     node.used = tick_;
     std::copy(tokens.begin(), tokens.end(), node.tokens.begin());
+    if (store_ != nullptr) node.key = store_->key_of(nodes_[parent].key, tokens);
     return best.node;
   }
   add(parent, tokens, page);
@@ -110,6 +166,7 @@ void PrefixTree::add(uint32_t parent, std::span<const TokenId> tokens, uint32_t 
   node.used = tick_;
   node.parent = parent;
   node.child = kNone;
+  if (store_ != nullptr) node.key = store_->key_of(nodes_[parent].key, tokens);
   node.sibling = nodes_[parent].child;
   nodes_[parent].child = index;
 }
@@ -145,6 +202,7 @@ bool PrefixTree::make_room(uint32_t pages) {
   while (cache_.free_pages() < pages) {
     const uint32_t node = least_worth();
     if (node == kNone) return false;
+    if (store_ != nullptr) save(nodes_[node]);
     remove(node);
   }
   return true;

@@ -9,27 +9,30 @@
 
 #include "base/token.h"
 #include "engine/kv_cache.h"
+#include "engine/prefix_store.h"
 
 namespace smoe {
 
 // Holds pages beside the sequences that use them. Equal beginnings exist once, whoever computed
 // them; a page that a text uses in part only is copied for it. Bits: a position's keys and values
 // depend on the tokens up to it alone, so a shared page is the page that would be computed.
-// Threads: the step's own. Cost: no allocation after construction.
+// Threads: the step's own. Cost: no allocation after construction, but for the store's.
 class PrefixTree {
  public:
   // Lifetime: ends before the cache; its pages are released then.
-  explicit PrefixTree(KvCache& cache);
+  // `store`: where pages go that memory has no room for, and all at the end; may be null. It
+  // outlives the tree.
+  explicit PrefixTree(KvCache& cache, PrefixStore* store = nullptr);
   ~PrefixTree();
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
 
   // Gives `sequence`, which has no pages yet, those of the longest beginning of `tokens` that is
-  // here. Returns how many tokens that is. The last page is left out where it would have to be
-  // copied and no page is free.
+  // here or in the store. Returns how many tokens that is. The last page is left out where it would
+  // have to be copied and no page is free.
   uint32_t attach(SequenceId sequence, std::span<const TokenId> tokens);
 
-  // How many tokens attach() would find.
+  // How many tokens attach() would find here.
   uint32_t covered(std::span<const TokenId> tokens) const;
 
   // Keeps the pages of `sequence`, which holds `tokens`. A last page that is not full is kept only
@@ -55,6 +58,7 @@ class PrefixTree {
     uint32_t parent = kNone;
     uint32_t child = kNone;    // the first
     uint32_t sibling = kNone;  // the next
+    PageKey key{};             // in the store
   };
   // The child of `parent` that begins most like `tokens`, and how many tokens they share.
   struct Best {
@@ -65,9 +69,14 @@ class PrefixTree {
   uint32_t find_or_add(uint32_t parent, std::span<const TokenId> tokens, uint32_t page);
   void add(uint32_t parent, std::span<const TokenId> tokens, uint32_t page);
   void remove(uint32_t node);
+  uint32_t load_next(SequenceId sequence, uint32_t parent, std::span<const TokenId> tokens,
+                     uint32_t more_than);
+  void save(const Node& node);
+  void save_all();
   uint32_t least_worth() const;
 
   KvCache& cache_;
+  PrefixStore* store_;
   std::vector<Node> nodes_;  // [pages + 1]; the first is the root, which has no page
   std::vector<uint32_t> free_nodes_;
   uint64_t tick_ = 0;

@@ -248,6 +248,24 @@ void apply_template(Service& service, const ExchangePtr& exchange) {
   answer_json(exchange, json.take());
 }
 
+namespace {
+
+// What --kv-disk-dir holds, and how much of the day's budget is written.
+void write_disk(JsonWriter& json, const std::optional<PrefixStoreStats>& disk) {
+  json.key("prefix_disk");
+  if (!disk) {
+    json.null();
+    return;
+  }
+  json.begin_object().member("space_bytes", disk->space_bytes);
+  json.member("held_bytes", disk->held_bytes).member("day_bytes", disk->day_bytes);
+  json.member("today_bytes", disk->today_bytes).member("pages_written", disk->pages_written);
+  json.member("pages_read", disk->pages_read).member("pages_damaged", disk->pages_damaged);
+  json.end_object();
+}
+
+}  // namespace
+
 void show_props(Service& service, const ExchangePtr& exchange) {
   const ModelLease model = service.fleet.current();
   if (model == nullptr) return answer_error(exchange, nothing_open());
@@ -276,6 +294,7 @@ void show_props(Service& service, const ExchangePtr& exchange) {
   json.member("tool_format", model->tool_format() == nullptr ? "" : model->tool_format()->name);
   json.end_object().key("memory");
   write_memory_plan(json, engine.plan());
+  write_disk(json, snapshot.disk);
   json.member("stream", std::string_view(engine.stream_description()));
   json.key("requests").begin_object().member("processing", busy_slots(snapshot));
   json.member("deferred", uint64_t{snapshot.queued});

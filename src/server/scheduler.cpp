@@ -40,6 +40,12 @@ void tell_end(EndedInQueue& ended) {
   ended.request.listener->finished(std::move(summary));
 }
 
+Result<std::unique_ptr<PrefixStore>> open_store(const Engine& engine, PrefixStoreOptions options) {
+  if (options.folder.empty()) return std::unique_ptr<PrefixStore>();
+  options.identity += fmt::format(" {:016x} {}", engine.fingerprint(), name_of(engine.kv().type()));
+  return PrefixStore::open(std::move(options), engine.kv().page_bytes());
+}
+
 // Hands each request the logits of its last row.
 class ShareSink : public StepSink {
  public:
@@ -64,7 +70,8 @@ class ShareSink : public StepSink {
 
 class Scheduler::Impl {
  public:
-  Impl(Engine& engine, const Tokenizer& tokenizer, const SchedulerOptions& options);
+  Impl(Engine& engine, const Tokenizer& tokenizer, const SchedulerOptions& options,
+       std::unique_ptr<PrefixStore> store);
   ~Impl() { stop(); }
   void start() {
     thread_ = std::thread([this] { run(); });
@@ -120,6 +127,7 @@ class Scheduler::Impl {
   SchedulerSnapshot published_;
 
   // The thread's own.
+  std::unique_ptr<PrefixStore> store_;  // nullptr without a folder
   PrefixTree tree_;
   StepPlanner planner_;
   PromptSlice slice_;
@@ -131,11 +139,13 @@ class Scheduler::Impl {
   std::thread thread_;
 };
 
-Scheduler::Impl::Impl(Engine& engine, const Tokenizer& tokenizer, const SchedulerOptions& options)
+Scheduler::Impl::Impl(Engine& engine, const Tokenizer& tokenizer, const SchedulerOptions& options,
+                      std::unique_ptr<PrefixStore> store)
     : engine_(engine),
       tokenizer_(tokenizer),
       options_(options),
-      tree_(engine.kv()),
+      store_(std::move(store)),
+      tree_(engine.kv(), store_.get()),
       planner_(engine.kv(), tree_, engine.prompt_chunk()),
       slice_(engine.prompt_chunk() - options.parallel) {
   batch_.reserve(engine.prompt_chunk());
@@ -442,6 +452,7 @@ void Scheduler::Impl::end_all(const Error& why) {
 
 void Scheduler::Impl::publish() {
   KvCache& kv = engine_.kv();
+  if (store_ != nullptr) counts_.disk = store_->stats();
   counts_.kv_pages = kv.pages();
   counts_.kv_pages_cached = tree_.unused_pages();
   counts_.kv_pages_free = kv.free_pages();
@@ -467,7 +478,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::open(Engine& engine, const Tokeniz
                              "memory for {}",
                              options.parallel, options.parallel + 1, engine.prompt_chunk())};
   return guarded([&]() -> Result<std::unique_ptr<Scheduler>> {
-    auto impl = std::make_unique<Impl>(engine, tokenizer, options);
+    SMOE_TRY(auto store, open_store(engine, options.disk));
+    auto impl = std::make_unique<Impl>(engine, tokenizer, options, std::move(store));
     impl->start();
     return std::unique_ptr<Scheduler>(new Scheduler(std::move(impl)));
   });

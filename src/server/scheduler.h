@@ -13,6 +13,7 @@
 #include "base/token.h"
 #include "engine/engine.h"
 #include "engine/generation.h"
+#include "engine/prefix_store.h"
 #include "engine/speed_report.h"
 #include "text/token_filter.h"
 #include "text/tokenizer.h"
@@ -74,6 +75,7 @@ struct SchedulerOptions {
   uint32_t parallel = 4;    // answers at once; the engine has at least as many sequences
   uint32_t max_queue = 64;  // requests that wait beside them
   uint64_t queue_timeout_ns = 300'000'000'000;  // 0: none
+  PrefixStoreOptions disk = {};  // for kept prefixes; its identity is completed by the engine's
 };
 
 // What a slot, one of `parallel` places, is busy with.
@@ -105,6 +107,7 @@ struct SchedulerSnapshot {
   uint64_t prefix_hits = 0;
   uint64_t suspended = 0;  // answers that gave their place in the KV cache to an older one
 
+  std::optional<PrefixStoreStats> disk;  // nothing without a folder
   uint64_t kv_pages = 0;
   uint64_t kv_pages_cached = 0;  // held for prefixes alone
   uint64_t kv_pages_free = 0;
@@ -117,7 +120,8 @@ class Scheduler {
  public:
   // Starts the engine's thread; nobody else steps the engine or touches its KV cache while the
   // scheduler lives. `engine` and `tokenizer` outlive it.
-  // Fails: kUsage (prompt chunks too short for `parallel`, naming both; fewer sequences than that).
+  // Fails: kUsage (prompt chunks too short for `parallel`, naming both; fewer sequences than that);
+  // as PrefixStore::open.
   static Result<std::unique_ptr<Scheduler>> open(Engine& engine, const Tokenizer& tokenizer,
                                                  const SchedulerOptions& options);
   // As stop().

@@ -39,8 +39,9 @@ Result<std::unique_ptr<ServedModel>> ServedModel::open(const ModelEntry& entry,
   SMOE_TRY(model->holder_, opener(entry));
   SMOE_TRY(model->stops_,
            stop_tokens(entry.folder, model->engine().spec().eos, *model->tokenizer_));
-  SMOE_TRY(model->scheduler_,
-           Scheduler::open(model->holder_->engine(), *model->tokenizer_, options));
+  SchedulerOptions own = options;
+  own.disk.identity = model->holder_->arithmetic();
+  SMOE_TRY(model->scheduler_, Scheduler::open(model->holder_->engine(), *model->tokenizer_, own));
   return model;
 }
 

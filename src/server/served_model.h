@@ -28,6 +28,8 @@ class EngineHolder {
  public:
   virtual ~EngineHolder() = default;
   virtual Engine& engine() = 0;
+  // What its bits depend on beside the model: the program and the device.
+  virtual std::string arithmetic() const = 0;
 };
 
 using EngineOpener = std::function<Result<std::unique_ptr<EngineHolder>>(const ModelEntry& entry)>;

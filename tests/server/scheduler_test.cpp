@@ -14,6 +14,7 @@
 #include "engine/generation.h"
 #include "server/prompt_slice.h"
 #include "support/model_fixture.h"
+#include "support/temp_dir.h"
 
 namespace smoe::server {
 namespace {
@@ -127,13 +128,15 @@ struct ServedSettings {
   uint32_t max_queue = 64;
   uint64_t queue_timeout_ns = 0;
   std::filesystem::path folder = test::shattered(test::tales_dir());
+  PrefixStoreOptions disk = {};
 };
 
 class Served {
  public:
   explicit Served(const ServedSettings& setup) : model_(setup.folder, settings(setup)) {
-    scheduler_ = *Scheduler::open(model_.engine(), tales_tokenizer(),
-                                  {setup.parallel, setup.max_queue, setup.queue_timeout_ns});
+    scheduler_ =
+        *Scheduler::open(model_.engine(), tales_tokenizer(),
+                         {setup.parallel, setup.max_queue, setup.queue_timeout_ns, setup.disk});
   }
 
   std::future<Heard> ask(const Question& question, Recorder::OnPiece on_piece = nullptr) {
@@ -226,6 +229,63 @@ TEST(Scheduler, ComputesOnlyWhatIsNewInASecondTurn) {
   EXPECT_EQ(other.summary.cached_tokens, 40U);
   EXPECT_EQ(other.tokens, alone(model.engine(), edited)->tokens);
   EXPECT_EQ(served.ask(second).get().tokens, turn.tokens);
+}
+
+PrefixStoreOptions kept_in(const std::filesystem::path& folder) {
+  return {folder, uint64_t{1} << 30, uint64_t{1} << 30, "test"};
+}
+
+// Turn 2 after a restart pays for its suffix alone: the end of turn 1 is on disk.
+TEST(Scheduler, ComputesOnlyWhatIsNewAfterARestart) {
+  const test::TempDir folder;
+  ServedSettings setup;
+  setup.disk = kept_in(folder / "kv");
+  Question turn = question(kBeginning, 20);
+  std::vector<TokenId> answered;
+  {
+    Served served(setup);
+    answered = served.ask(turn).get().tokens;
+  }
+  // The last token of an answer is not computed before the next turn.
+  const size_t held = turn.prompt.size() + answered.size() - 1;
+  turn.prompt.insert(turn.prompt.end(), answered.begin(), answered.end());
+  const auto more = tokens_of(" Then she went home.");
+  turn.prompt.insert(turn.prompt.end(), more.begin(), more.end());
+  Served without({});
+  const std::vector<TokenId> expected = without.ask(turn).get().tokens;
+  {
+    Served served(setup);
+    const Heard heard = served.ask(turn).get();
+    EXPECT_EQ(heard.tokens, expected);
+    EXPECT_EQ(heard.summary.cached_tokens, held);
+  }
+  // What is damaged is computed again.
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "kv")) {
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(400);
+    file << "damaged";
+  }
+  Served served(setup);
+  const Heard heard = served.ask(turn).get();
+  EXPECT_EQ(heard.tokens, expected);
+  EXPECT_EQ(heard.summary.cached_tokens, 0U);
+  EXPECT_GT(served.scheduler().snapshot().disk->pages_damaged, 0U);
+}
+
+// S7: memory for one context only, so that everything goes to the disk and comes back from there.
+TEST(Scheduler, AnswersTheSameFromPagesThatWereOnDisk) {
+  const test::TempDir folder;
+  ServedSettings setup;
+  setup.parallel = 2;
+  setup.kv_positions = setup.context;
+  setup.disk = kept_in(folder / "kv");
+  for (int run = 0; run < 2; ++run) {
+    Served served(setup);
+    expect_answers_as_alone(served, 2);
+    const PrefixStoreStats stats = *served.scheduler().snapshot().disk;
+    EXPECT_GT(stats.pages_read, 0U);
+    EXPECT_EQ(stats.pages_damaged, 0U);
+  }
 }
 
 TEST(Scheduler, ComputesACommonBeginningOnceForRequestsThatComeTogether) {
