@@ -6,6 +6,7 @@ import { run, runAll, Server, temporaryFolder } from './harness.js';
 import './anthropic.js';
 import './errors.js';
 import './helpers.js';
+import './many.js';
 import './openai_chat.js';
 import './openai_completions.js';
 import './openai_responses.js';
