@@ -8,19 +8,19 @@ import { join } from 'node:path';
 const cases = [];
 
 /** Declares a case; `name` is a sentence about behaviour. */
-export function test(group, name, body) {
-  cases.push({ name: `${group}.${name}`, body });
+export function test(group, name, body, timeoutMs = 60_000) {
+  cases.push({ name: `${group}.${name}`, body, timeoutMs });
 }
 
 /** Runs every case in turn; true when all passed. `only` is a part of the names to run. */
 export async function runAll(context, only = '') {
   let failed = 0;
-  for (const { name, body } of cases) {
+  for (const { name, body, timeoutMs } of cases) {
     if (!name.includes(only)) continue;
     const begin = performance.now();
     console.log(`[ RUN      ] ${name}`);
     try {
-      await withTimeout(body(context), 60_000);
+      await withTimeout(body(context), timeoutMs);
       console.log(`[       OK ] ${name} (${Math.round(performance.now() - begin)} ms)`);
     } catch (error) {
       failed += 1;

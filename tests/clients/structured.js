@@ -158,12 +158,46 @@ test('ForcedCalls', 'CallSomeFunctionWhereOneIsRequired', async (context) => {
 });
 
 test('ForcedCalls', 'StreamTheSameCall', async (context) => {
-  const whole = await call(context, 'required');
-  const chunks = await collect(await call(context, 'required', { stream: true }));
+  const named = { type: 'function', function: { name: 'weather' } };
+  const whole = await call(context, named);
+  const chunks = await collect(await call(context, named, { stream: true }));
   const deltas = chunks.flatMap(({ choices: [choice] }) => choice?.delta.tool_calls ?? []);
   const { name, arguments: wanted } = whole.choices[0].message.tool_calls[0].function;
   assert.equal(deltas[0].function.name, name);
   assert.equal(deltas.map((delta) => delta.function.arguments).join(''), wanted);
+  assert.ok(deltas.length > 3, `the arguments came in ${deltas.length - 1} pieces`);
+  for (const delta of deltas.slice(1)) assert.deepEqual(Object.keys(delta).sort(), ['function', 'index']);
+});
+
+test('ForcedCalls', 'StreamInputInPiecesToAnthropic', async ({ calling }) => {
+  const anthropic = new Anthropic({ baseURL: calling, apiKey: 'none', maxRetries: 0 });
+  const stream = anthropic.messages.stream({
+    model: 'calling', max_tokens: 200, messages: user('?'), tool_choice: { type: 'tool', name: 'weather' },
+    tools: functions.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
+  });
+  let pieces = 0;
+  stream.on('inputJson', () => (pieces += 1));
+  const message = await stream.finalMessage();
+  assert.ok(pieces > 2, `${pieces} pieces`);
+  assert.ok(ajv.compile(functions[0].parameters)(message.content[0].input));
+});
+
+// Strict functions under tool_choice auto: text that is no call is what it would be without.
+test('StrictTools', 'LeaveTextAlone', async (context) => {
+  const strict = functions.map((each) => ({ type: 'function', function: { ...each, strict: true } }));
+  const text = async (list) => {
+    const { choices: [choice] } = await call(context, 'auto', { tools: list, temperature: 0, max_tokens: 30 });
+    return [choice.message.content, choice.message.tool_calls];
+  };
+  assert.deepEqual(await text(strict), await text(tools));
+});
+
+test('StrictTools', 'RefuseASchemaThatCannotBeHeld', async (context) => {
+  const parameters = { type: 'object', properties: { n: { type: 'integer', multipleOf: 3 } } };
+  const error = await rejection(call(context, 'auto', { tools: [{ type: 'function', function: { name: 'f', parameters, strict: true } }] }));
+  assert.equal(error.status, 400);
+  assert.equal(error.param, 'tools');
+  assert.match(error.message, /'f'.*multipleOf/);
 });
 
 test('ForcedCalls', 'WorkWithMessagesAndResponses', async ({ calling }) => {
