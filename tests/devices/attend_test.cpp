@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "devices/rig.h"
+#include "support/effort.h"
 
 namespace smoe::test {
 namespace {
@@ -197,9 +198,9 @@ TEST(Attend, GivesTheSameBitsWithKeysAndValuesOfFewerBits) {
       std::fill_n(sequence.value.begin(), heads.head_dim * heads.kv_heads, 0.0F);
       const auto expected = in_chunks(portable, heads, sequence, 1, plain_table(100), type);
       for (const CpuKernels kernels : usable_kernels()) {
-        for (const unsigned threads : {1U, 3U}) {
+        for (const unsigned threads : ends_of({1U, 3U})) {
           Rig rig(kernels, threads);
-          for (const uint32_t chunk : {1U, 7U, 100U})
+          for (const uint32_t chunk : ends_of({7U, 1U, 100U}))
             EXPECT_TRUE(
                 same_bits(in_chunks(rig, heads, sequence, chunk, plain_table(100), type), expected))
                 << name_of(kernels) << ' ' << name_of(type) << " head_dim " << heads.head_dim
@@ -217,9 +218,9 @@ TEST(Attend, GivesTheSameBitsWithEveryKernelSetChunkAndThreadCount) {
     const Sequence sequence = random_sequence(rng, heads, 100);
     const auto expected = in_chunks(portable, heads, sequence, 1, plain_table(100));
     for (const CpuKernels kernels : usable_kernels()) {
-      for (const unsigned threads : {1U, 2U, 3U}) {
+      for (const unsigned threads : ends_of({1U, 2U, 3U})) {
         Rig rig(kernels, threads);
-        for (const uint32_t chunk : {1U, 7U, 64U, 100U})
+        for (const uint32_t chunk : ends_of({1U, 7U, 64U, 100U}))
           EXPECT_TRUE(same_bits(in_chunks(rig, heads, sequence, chunk, plain_table(100)), expected))
               << name_of(kernels) << " head_dim " << heads.head_dim << " chunk " << chunk << ", "
               << threads << " threads";

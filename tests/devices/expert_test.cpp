@@ -1,4 +1,5 @@
 #include "devices/rig.h"
+#include "support/effort.h"
 
 namespace smoe::test {
 namespace {
@@ -79,9 +80,9 @@ TEST(RunExpert, GivesTheSameBitsWithEveryKernelSetBatchAndThreadCount) {
         alone.insert(alone.end(), one.begin(), one.end());
       }
       for (const CpuKernels kernels : usable_kernels()) {
-        for (const unsigned threads : {1U, 2U, 3U}) {
+        for (const unsigned threads : ends_of({1U, 2U, 3U})) {
           Rig rig(kernels, threads);
-          for (const uint32_t count : {1U, 2U, 5U, 8U, 13U, 19U}) {
+          for (const uint32_t count : ends_of({1U, 2U, 5U, 8U, 13U, 19U})) {
             const auto out = run(rig, expert, std::span(in).first(size_t{count} * width), {});
             EXPECT_TRUE(same_bits(out, std::span(alone).first(out.size())))
                 << name_of(kernels) << " " << info(format).name << " " << threads << " threads, "

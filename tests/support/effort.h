@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
+#include <vector>
 
 namespace smoe::test {
 
@@ -22,6 +25,12 @@ struct Effort {
 inline size_t rounds(const Effort& effort) {
   if (long_run()) return effort.in_long_run;
   return kSanitized ? effort.sanitized : effort.usual;
+}
+
+// The first and the last of them where a sanitizer looks on.
+inline std::vector<uint32_t> ends_of(std::initializer_list<uint32_t> values) {
+  if (!kSanitized || long_run() || values.size() < 2) return values;
+  return {*values.begin(), *(values.end() - 1)};
 }
 
 }  // namespace smoe::test
