@@ -1,7 +1,6 @@
 #include "server/tool_calls/call_stream.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/json_text.h"
 #include "server/tool_calls/marks.h"
@@ -56,7 +55,6 @@ class HeadReader {
   }
   bool starts_with(std::string_view text) const { return rest_.starts_with(text); }
   bool fits() const { return state_ == HeadState::kFound; }
-  std::string_view rest() const { return rest_; }
 
   CallHead found(std::string_view name) const {
     if (fits() && name.empty()) return other();
