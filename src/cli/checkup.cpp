@@ -154,6 +154,25 @@ Finding swap_finding(const Examination& seen) {
   return finding;
 }
 
+// A machine without one is as good as any: everything runs on the processor.
+Finding gpu_finding(const Examination& seen) {
+  Finding finding{"GPU", Verdict::kGood, "", ""};
+  for (const GpuFacts& gpu : seen.gpus) {
+    if (gpu.kind == "processor") continue;  // a software Vulkan
+    finding.fact +=
+        fmt::format("{}gpu:{}, {}, {}{}", finding.fact.empty() ? "" : "; ", gpu.index, gpu.name,
+                    format_bytes(gpu.memory_bytes), gpu.shared_memory ? " shared" : " of its own");
+    if (gpu.missing.empty()) continue;
+    finding.verdict = Verdict::kFair;
+    finding.remedy =
+        fmt::format("gpu:{} lacks {}: a newer driver may have it", gpu.index, gpu.missing);
+  }
+  if (!finding.fact.empty()) return finding;
+  finding.fact = "none: the processor computes";
+  if (!seen.no_gpus.empty()) finding.fact += fmt::format(" ({})", seen.no_gpus);
+  return finding;
+}
+
 bool is_regular(const fs::directory_entry& entry) {
   std::error_code ignored;
   return !entry.is_symlink(ignored) && entry.is_regular_file(ignored);
@@ -179,6 +198,7 @@ std::vector<Finding> findings_of(const Examination& seen) {
                                 memory_finding(seen),     memory_speed_finding(seen),
                                 huge_pages_finding(seen), swap_finding(seen)};
   findings.push_back({"processor", Verdict::kGood, seen.processor, ""});
+  findings.push_back(gpu_finding(seen));
   return findings;
 }
 

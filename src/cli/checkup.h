@@ -10,6 +10,7 @@
 
 #include "base/machine.h"
 #include "base/result.h"
+#include "devices/vulkan/gpu.h"
 #include "stream/disk_probe.h"
 
 namespace smoe::cli {
@@ -39,10 +40,12 @@ struct Examination {
   std::optional<DiskSpeed> disk;
   std::string disk_error;
   Status uring;
+  std::vector<GpuFacts> gpus;
+  std::string no_gpus;  // why none could be looked for
 };
 
 // One finding for each of: disk, file system, io_uring, locked memory, memory, memory speed, huge
-// pages, swap, processor.
+// pages, swap, processor, GPU.
 std::vector<Finding> findings_of(const Examination& examination);
 
 // The largest regular file at or below `path`, of a few thousand that are looked at; empty when

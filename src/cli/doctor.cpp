@@ -59,6 +59,11 @@ Outcome doctor_command(Context& context) {
   seen.processor = device->description();
   SMOE_DO(examine_memory(pool, seen));
   examine_disk(path, seen);
+  if (auto gpus = list_gpus()) {
+    seen.gpus = *std::move(gpus);
+  } else {
+    seen.no_gpus = gpus.error().message;
+  }
 
   const std::vector<Finding> findings = findings_of(seen);
   SMOE_DO(context.terminal.print(settings.json ? findings_json(seen, findings)

@@ -58,6 +58,26 @@ TEST(Checkup, HasARemedyForWhateverIsNotGood) {
   }
 }
 
+TEST(Checkup, NamesTheGpusAndWhatTheyLack) {
+  Examination seen = well();
+  EXPECT_EQ(finding(seen, "GPU").fact, "none: the processor computes");
+  seen.no_gpus = "no loader";
+  EXPECT_EQ(finding(seen, "GPU").fact, "none: the processor computes (no loader)");
+  GpuFacts software;
+  software.kind = "processor";
+  GpuFacts real;
+  real.index = 1;
+  real.name = "Good Card";
+  real.kind = "discrete GPU";
+  real.memory_bytes = 8 * kGiB;
+  seen.gpus = {software, real};
+  EXPECT_EQ(finding(seen, "GPU").fact, "gpu:1, Good Card, 8.00 GiB of its own");
+  EXPECT_EQ(finding(seen, "GPU").verdict, Verdict::kGood);
+  seen.gpus[1].missing = "timelineSemaphore";
+  EXPECT_EQ(finding(seen, "GPU").verdict, Verdict::kFair);
+  EXPECT_THAT(finding(seen, "GPU").remedy, HasSubstr("gpu:1 lacks timelineSemaphore"));
+}
+
 TEST(Checkup, JudgesTheDiskByItsRandomReads) {
   Examination seen = well();
   seen.disk->random_bytes_per_second = 0.1e9;
