@@ -198,7 +198,8 @@ TEST(Attend, GivesTheSameBitsWithKeysAndValuesOfFewerBits) {
       std::fill_n(sequence.value.begin(), heads.head_dim * heads.kv_heads, 0.0F);
       const auto expected = in_chunks(portable, heads, sequence, 1, plain_table(100), type);
       for (const CpuKernels kernels : usable_kernels()) {
-        for (const unsigned threads : ends_of({1U, 3U})) {
+        for (const unsigned threads : {1U, 3U}) {
+          if (kSanitized && threads == 1) continue;
           Rig rig(kernels, threads);
           for (const uint32_t chunk : ends_of({7U, 1U, 100U}))
             EXPECT_TRUE(
