@@ -29,13 +29,14 @@ class StepAllocation : public testing::TestWithParam<const char*> {};
 TEST_P(StepAllocation, IsZeroForPromptsDecodingAndSharedBatches) {
   const auto prompt = Reference(golden_dir(GetParam()) / "golden.safetensors").tokens("input_ids");
   for (const uint32_t slots : {2U, 8U}) {
-    for (const bool bets : {false, true}) {
+    for (const KvType kv : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+      const bool bets = kv != KvType::kF16;
       EngineSettings settings;
       settings.options.ring_slots = slots;
       settings.options.prompt_chunk = 32;
       settings.options.sequences = 2;
       settings.options.bets = bets;
-      settings.options.kv = bets ? KvType::kQ8_0 : KvType::kF16;
+      settings.options.kv = kv;
       OpenModel model(shattered(golden_dir(GetParam())), settings);
       Session session = model.session();
       const auto quiet = [](size_t, size_t) {};
