@@ -39,6 +39,7 @@ Result<std::vector<uint32_t>> device_slots(std::span<const VaultFile> layers, ui
                              "there; a smaller --ctx or --device cpu will do",
                              format_bytes(bytes), format_bytes(least))};
   std::vector<uint32_t> slots;
+  slots.reserve(classes.size());
   const double share =
       std::min(1.0, static_cast<double>(bytes - passing) / static_cast<double>(whole));
   for (const RecordClass& size : classes)

@@ -14,7 +14,7 @@ Fleet::Fleet(std::vector<ModelEntry> models, std::vector<std::string> aliases, E
     : models_(std::move(models)),
       aliases_(std::move(aliases)),
       opener_(std::move(opener)),
-      options_(options) {}
+      options_(std::move(options)) {}
 
 Fleet::~Fleet() { stop(); }
 
